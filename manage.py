@@ -14,6 +14,11 @@ def main() -> None:
     if sys.argv[1:2] == [GATEWAY]:  # over stdio and over HTTP alike
         run_gateway()
         return
+    if sys.argv[1:] in (["--version"], ["version"]):  # Django would tell its own
+        from gateway_project import VERSION  # noqa: PLC0415 - one line of output
+
+        sys.stdout.write(f"foregate {VERSION}\n")
+        return
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal knows every letter
     try:
@@ -38,14 +43,18 @@ def main() -> None:
 def run_gateway() -> None:
     """Start the gateway without waiting for Django, which it sets up beside the handshake.
 
-    The protocol's stdout is taken first, so that nothing imported later can write to it.
+    The protocol's stdout is taken first, so that nothing imported later can write to it. A thread
+    then gives the answers that it has, while everything else is loaded.
     """
     # Only logging would load it, for tracebacks in colour: 4 MB, and 50 ms of each start.
     sys.modules["rich"] = None  # type: ignore[assignment]
     if not any(argument.startswith("--http") for argument in sys.argv):
-        from gateway_project.mcp import wire  # noqa: PLC0415 - before everything else
+        from gateway_project.mcp import (  # noqa: PLC0415 - before everything else
+            first_answers,
+            wire,
+        )
 
-        wire.claim_wire()
+        first_answers.start_answering(wire.claim_wire(), sys.argv[2:])
     from gateway_project.management.commands.run_gateway import Command  # noqa: PLC0415
 
     Command().run_from_argv(sys.argv)

@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [NAME …] [--write]`.
 
-Each benchmark prints a table of medians taken in this one run. `--write` puts the tables into
-docs/benchmarks.md, between their markers.
+Each benchmark prints a table of medians taken in this one run. `--write` puts the
+tables that docs/benchmarks.md has markers for between these.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main() -> None:
             options = {"pause_s": arguments.pause} if name == "prefetch_value" else {}
             table = importlib.import_module(f"benchmarks.{name}").run(**options)
             print(f"\n{table}\n", flush=True)
-            if arguments.write:
+            if arguments.write and document.has_place(DOCUMENT, name):
                 document.replace(DOCUMENT, name, f"{table}\n\n{document.stamp()}")
 
 

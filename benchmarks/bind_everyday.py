@@ -1,9 +1,10 @@
-"""Bind the arguments of everyday wishes: `python -m benchmarks.bind_everyday FOLDER`.
+"""Bind the arguments of everyday wishes: `python -m benchmarks.bind_everyday FOLDER [SET …]`.
 
 FOLDER holds `everyday_NAME/tools.jsonl`, as benchmarks/everyday/README.md says. Wishes with
-`arguments` are bound from their text alone, as before any run. No server of these sets declares
-what its tools may do, so all count as ones that may do more than read. Judged are the arguments
-that a wish states; what else is bound is counted as extra.
+`arguments` for one tool are bound from their text alone, as before any run; those of unknown tools
+are left out. No server of these sets declares what its tools may do, so all count as ones that may
+do more than read. Defaults of the schema count only where the wish states them. A wish is right if
+all that it states is bound and nothing else.
 """
 
 from __future__ import annotations
@@ -17,17 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.model import BindingModel
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.steps import BindTool, BoundStep
+    from tools.embed.reader import ReadStatements
 
 WISHES = Path(__file__).parent / "everyday"
-SETS = ("data", "development", "productivity", "world")
-"""Sets of which wishes state arguments."""
-COUNTS = (
-    *(f"{kind} {verdict}" for kind in ("required", "optional") for verdict in
-      ("right", "wrong", "open", "extra")),
-    "wishes", "runnable", "runnable but wrong",
-)  # fmt: skip
+SETS = ("assorted_5", "assorted_6", "stated_kept")
+"""Sets that nothing was learned from."""
+UNORDERED = "unordered_kept"
+"""Sentences that order nothing of the tool that they speak of: nothing of them should be bound."""
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _GERMAN = re.compile(
     r"\b(?:der|die|das|den|dem|und|mir|ich|ein\w*|bitte|im|zu[rm]?|auf|für|mit|von|was)\b|[äöüß]",
@@ -39,52 +37,90 @@ _SPANISH = re.compile(
 
 
 def main() -> None:
-    """Print a table for each set and each language."""
+    """Print a line for each set and each language."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="*", default=SETS)
+    parser.add_argument("--without-reader", action="store_true", help="bind by rules and logit")
     parser.add_argument("--details", action="store_true", help="list what is not right")
     arguments = parser.parse_args()
+    read = None if arguments.without_reader else _load_reader()
+    if UNORDERED in arguments.sets:
+        _judge_unordered(arguments.folder, read)
     totals: dict[str, Counter[str]] = {}
-    for name in arguments.sets:
-        for wish, verdicts in judge_set(arguments.folder, name):
+    for name in (one for one in arguments.sets if one != UNORDERED):
+        for wish, bound in bind_set(arguments.folder, name, read):
             for group in (name, _guess_language(wish["text"]), "all"):
-                totals.setdefault(group, Counter()).update(_count(verdicts))
+                totals.setdefault(group, Counter()).update(_count(wish["arguments"], bound))
             if arguments.details:
-                for kind, parameter, verdict, bound, stated in verdicts:
-                    if verdict != "right":
-                        print(json.dumps([f"{kind} {verdict}", parameter, bound, stated,
-                                          wish["text"], wish["tools"][0]], ensure_ascii=False,
-                                          default=str))  # fmt: skip
-    print(f"| set | {' | '.join(COUNTS)} |\n|{' --- |' * (len(COUNTS) + 1)}")
+                for line in _list_faults(wish, bound):
+                    print(json.dumps(line, ensure_ascii=False, default=str))
+    if totals:
+        _print_totals(totals)
+
+
+def _print_totals(totals: Mapping[str, Counter[str]]) -> None:
+    print("| set | wishes | stated | recall | precision | right | any wrong |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for group, counts in totals.items():
-        print(f"| {group} | {' | '.join(str(counts[one]) for one in COUNTS)} |")
+        print(
+            f"| {group} | {counts['wishes']} | {counts['stated']} "
+            f"| {counts['right'] / counts['stated']:.3f} "
+            f"| {counts['right'] / max(1, counts['bound']):.3f} "
+            f"| {counts['all right'] / counts['wishes']:.3f} "
+            f"| {counts['any wrong'] / counts['wishes']:.3f} |"
+        )
 
 
-Verdict = tuple[str, str, str, Any, Any]
-"""Required or optional, the parameter, the verdict, and the value bound and stated."""
+def _judge_unordered(folder: Path, read: ReadStatements | None) -> None:
+    """Print of how many sentences that order nothing a value is bound, and which could run."""
+    tools = load_tools(folder / f"everyday_{UNORDERED}")
+    rows = map(json.loads, (WISHES / f"{UNORDERED}.jsonl").read_text("utf-8").splitlines())
+    counts: dict[str, Counter[str]] = {}
+    for row in rows:
+        bound = _bind(tools[row["tool"]], row["text"], read)
+        has_value = any(one.source != "default" for one in bound.bindings)
+        could_run = has_value and not bound.needs_input
+        for group in (row["kind"], row["language"], "all"):
+            counts.setdefault(group, Counter()).update(
+                {"sentences": 1, "bound": has_value, "could run": could_run}
+            )
+    print("| of what orders nothing | sentences | a value bound | could be run |")
+    print("| --- | --- | --- | --- |")
+    for group, found in counts.items():
+        print(f"| {group} | {found['sentences']} | {found['bound']} | {found['could run']} |")
 
 
-def judge_set(
-    folder: Path, name: str, model: BindingModel | None = None
-) -> Iterator[tuple[Mapping[str, Any], list[Verdict]]]:
-    """Yield the wishes of a set that state arguments, with what is bound for each."""
+def _bind(tool: BindTool, text: str, read: ReadStatements | None) -> BoundStep:
     from graph.suggestion.binding.bind import bind_arguments
-    from graph.suggestion.binding.schemas import load_schema
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.intent.reading import read_intent
 
+    step = BindingStep(id="t", tool=tool)
+    [bound] = bind_arguments([step], reading=read_intent(text), read=read)
+    return bound
+
+
+def _load_reader() -> ReadStatements:
+    from gateway_project.foundation.config import load_config
+    from tools.embed.load import make_embedder
+
+    return make_embedder(load_config()).read
+
+
+def bind_set(
+    folder: Path, name: str, read: ReadStatements | None
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the wishes of a set that state arguments of one tool, with what is bound for each."""
     tools = load_tools(folder / f"everyday_{name}")
-    for wish in load_wishes(name):
-        tool = tools[wish["tools"][0]]
-        step = BindingStep(id="t", tool=tool)
-        bound = bind_arguments([step], reading=read_intent(wish["text"]), model=model)[0]
-        sources = {one.pointer[1:]: str(one.source) for one in bound.bindings}
-        required = [p.name for p in load_schema(tool).parameters.values() if p.is_required]
-        yield (
-            wish,
-            list(_judge(wish["arguments"], bound.arguments, required=required, sources=sources)),
-        )
+    rows = map(json.loads, (WISHES / f"{name}.jsonl").read_text("utf-8").splitlines())
+    for wish in rows:
+        if "arguments" not in wish or len(wish["tools"]) != 1 or wish["tools"][0] not in tools:
+            continue
+        bound = _bind(tools[wish["tools"][0]], wish["text"], read)
+        defaults = {one.pointer[1:] for one in bound.bindings if one.source == "default"}
+        unstated = defaults - wish["arguments"].keys()
+        yield wish, {key: one for key, one in bound.arguments.items() if key not in unstated}
 
 
 def load_tools(folder: Path) -> dict[str, BindTool]:
@@ -104,41 +140,32 @@ def load_tools(folder: Path) -> dict[str, BindTool]:
     }
 
 
-def load_wishes(name: str) -> list[dict[str, Any]]:
-    """Return the wishes of a set that state the arguments of their only tool."""
-    rows = map(json.loads, (WISHES / f"{name}.jsonl").read_text("utf-8").splitlines())
-    return [row for row in rows if "arguments" in row and len(row["tools"]) == 1]
+def _list_faults(wish: Mapping[str, Any], bound: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Yield for each parameter that is not right what is bound and what is stated."""
+    stated = wish["arguments"]
+    for name in dict.fromkeys([*stated, *bound]):
+        if not _is_right(name, bound, stated):
+            yield [name, bound.get(name), stated.get(name), wish["text"], wish["tools"][0]]
 
 
-def _judge(
-    stated: Mapping[str, Any],
-    bound: Mapping[str, Any],
-    *,
-    required: list[str],
-    sources: Mapping[str, str],
-) -> Iterator[Verdict]:
+def _is_right(name: str, bound: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
     from graph.suggestion.binding.values import is_same_value
 
-    for name in dict.fromkeys([*required, *stated, *bound]):
-        kind = "required" if name in required else "optional"
-        if name not in bound:
-            yield kind, name, "open" if name in stated else "unstated", None, stated.get(name)
-        elif name not in stated:
-            is_default = sources.get(name) == "default"
-            yield kind, name, "right" if is_default else "extra", bound[name], None
-        else:
-            is_right = is_same_value(bound[name], stated[name])
-            yield kind, name, "right" if is_right else "wrong", bound[name], stated[name]
+    return name in bound and name in stated and is_same_value(bound[name], stated[name])
 
 
-def _count(verdicts: list[Verdict]) -> Counter[str]:
-    counts = Counter(f"{kind} {verdict}" for kind, _, verdict, _, _ in verdicts)
-    is_complete = not counts["required open"] and not counts["required unstated"]
-    is_right = not counts["required wrong"] and not counts["optional wrong"]
-    counts["wishes"] = 1
-    counts["runnable"] = int(not counts["required open"] and not counts["required wrong"])
-    counts["runnable but wrong"] = int(is_complete and not is_right)
-    return counts
+def _count(stated: Mapping[str, Any], bound: Mapping[str, Any]) -> Counter[str]:
+    right = sum(_is_right(name, bound, stated) for name in bound)
+    return Counter(
+        {
+            "wishes": 1,
+            "stated": len(stated),
+            "bound": len(bound),
+            "right": right,
+            "all right": int(right == len(stated) == len(bound)),
+            "any wrong": int(right < len(bound)),
+        }
+    )
 
 
 def _guess_language(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import sys
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from django.conf import settings
 from benchmarks.gateway_process import BASE, GatewayProcess
 from benchmarks.tables import markdown
 from gateway_project.foundation import sealing
+from gateway_project.mcp import kept_answers
 from tools.definition import Definition
 from tools.store import catalogue, servers
 
@@ -30,6 +32,7 @@ def run() -> str:
 def _measure() -> tuple[str, str]:
     first, listed = [], []
     for _ in range(RUNS):
+        shutil.rmtree(settings.FOREGATE.home / kept_answers.FOLDER, ignore_errors=True)
         with GatewayProcess() as gateway:
             gateway.initialize()
             first.append(gateway.elapsed_s())

@@ -23,6 +23,11 @@ def replace(document: Path, name: str, content: str) -> None:
     document.write_text(pattern.sub(lambda _: block, text))
 
 
+def has_place(document: Path, name: str) -> bool:
+    """Return whether the document holds a table of that name; other tables are only printed."""
+    return f"<!-- {name} -->" in document.read_text()
+
+
 def stamp() -> str:
     """Return a sentence with the date and the machine of a measurement."""
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"

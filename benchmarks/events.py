@@ -1,4 +1,4 @@
-"""The cost of the memory's events: recording, loading, storing, and retrieving among a million."""
+"""The cost of the memory's events: recording, loading and storing."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from uuid import UUID
 
-from django.conf import settings
 from django.db import connection
 
 from benchmarks import tables
-from gateway_project.foundation import sealing
 from learning.event_loader import EventLoader
-from learning.memory import intent_vectors
 from learning.memory.capture import Capture
-from learning.memory.event import Event, EventKind, EventOutcome, IntentVectorRecord
+from learning.memory.event import Event, EventKind, EventOutcome
 from learning.memory.spool import Spool
-from learning.retrieve import EventRetriever
 from learning.store import events, retention
 from tools.models import Team
 
@@ -29,9 +25,7 @@ EVENTS, TEAMS, CONTEXTS = 1_000_000, 100, 40
 """Each team has its 10,000, as the default retention keeps."""
 BATCH = 5_000
 CAPTURED, CAPTURE_BATCH = 40_000, 1_000
-RETRIEVED = 400
 SPOOL_BYTES = 1_000_000_000
-TRIES = 3
 START = 1_760_000_000.0
 OBSERVED, LOADED = 50_000, 100_000
 RESULT_PATHS = 14
@@ -45,7 +39,6 @@ WORDS = (
     *("owner", "page", "path", "payment", "phone", "price", "product", "quantity", "region"),
     *("source", "state", "street", "team", "title", "total", "type", "updated", "url", "user"),
 )
-TEXTS, DIMENSIONS = 2_000, 384
 
 
 def run() -> str:
@@ -57,7 +50,6 @@ def run() -> str:
             *_measure_capture(draw),
             *_measure_loading(draw, teams),
             *_measure_size(draw, teams),
-            *_measure_retrieval(draw, teams),
         ]
     finally:
         with connection.cursor() as cursor:
@@ -185,7 +177,7 @@ def _server_seconds() -> float:
 
 
 def _measure_size(draw: random.Random, teams: list[int]) -> Iterator[Row]:
-    """Fill the table; yield bytes per 10,000 with all indexes. A million events stay in it."""
+    """Fill the table; yield bytes per 10,000 with all indexes."""
     cases = (
         ("all with an observation", OBSERVED, 1),
         ("a third with an observation", OBSERVED, 3),
@@ -205,65 +197,7 @@ def _measure_size(draw: random.Random, teams: list[int]) -> Iterator[Row]:
                 for number in range(start, start + BATCH)
             ]
             events.store_records(batch, spool=UUID(int=draw.getrandbits(128)), start=0, end=1)
-        megabytes = retention.measure_memory().bytes / count * 10_000 / 1e6
+        megabytes = retention.measure_memory()[1] / count * 10_000 / 1e6
         yield f"10,000 events with all indexes, {label}", f"{megabytes:.2f} MB", "3.7 MB"
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE learning_episodicevent")
-
-
-def _measure_retrieval(draw: random.Random, teams: list[int]) -> Iterator[Row]:
-    cases: dict[str, Callable[[int], int]] = {
-        "present": lambda team: _pick_context(draw, team),
-        "absent": lambda _team: -draw.getrandbits(62),
-    }
-    for label, pick in cases.items():
-        times, server, processor = [], _server_seconds(), time.process_time()
-        for _ in range(RETRIEVED):
-            team = draw.choice(teams)
-            context = pick(team)
-            tries = []
-            for _ in range(TRIES):  # the median: others may use this machine too
-                started = time.perf_counter()
-                found = events.load_events_of_context(team, context, limit=10)
-                tries.append((time.perf_counter() - started) * 1_000)
-            assert len(found) == (10 if label == "present" else 0)
-            times.append(statistics.median(tries))
-        server, processor = _server_seconds() - server, time.process_time() - processor
-        yield _describe_times(f"ten events by {label} hash, of a million", times, "p95 3 ms")
-        cost_ms = (server + processor) / (TRIES * RETRIEVED) * 1_000
-        yield "… processor of both sides, mean", f"{cost_ms:.2f} ms", ""
-    yield _describe_times(
-        f"events of similar texts, of {TEXTS:,}", _measure_similarity(draw, teams[0]), ""
-    )
-
-
-def _describe_times(label: str, times_ms: list[float], target: str) -> Row:
-    p50, p95 = statistics.median(times_ms), tables.percentile(times_ms, 0.95)
-    return f"{label}, p50 / p95", f"{p50:.2f} / {p95:.2f} ms", target
-
-
-def _measure_similarity(draw: random.Random, team: int) -> list[float]:
-    """Return the milliseconds of retrieving by meaning, once vectors are in memory."""
-    import numpy as np
-
-    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
-    vectors = np.random.default_rng(1).normal(size=(TEXTS, DIMENSIONS)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    records = [
-        IntentVectorRecord(
-            team=team,
-            intent_hash=number,
-            model="bench",
-            at=START,
-            sealed=intent_vectors.seal_vector(vector, sealer),
-        )
-        for number, vector in enumerate(vectors)
-    ]
-    events.store_records(records, spool=UUID(int=draw.getrandbits(128)), start=0, end=1)
-    retriever = EventRetriever(model="bench", sealer=sealer)
-    times = []
-    for vector in vectors[:RETRIEVED]:
-        started = time.perf_counter()
-        retriever.retrieve(team, context_hash=None, vector=vector)
-        times.append((time.perf_counter() - started) * 1_000)
-    return times[1:]

@@ -161,7 +161,7 @@ class Encoder:
         return np.concatenate([part.numpy() for part in parts])
 
     def export(self) -> dict[str, Any]:
-        """Return the adapter as `tools.embed.adapter` loads it."""
+        """Return the adapter as `tools.embed.trained` loads it."""
         return {
             f"{name}.{part}": (factor * value.detach().numpy()).astype(np.float16)
             for name, pair in self.changes.items()

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks import tables
+from benchmarks import bulk_load, tables
 from benchmarks.definitions import definitions
 from gateway_project.foundation import notify
 from gateway_project.foundation.database import close_connections, run_in_database_thread
@@ -25,7 +25,6 @@ from graph.relations import EvidenceSource, RelationKind
 from graph.store import metrics, relations, state
 from graph.usage_counter import UsageCounter
 from tools.models import Tool
-from tools.store import bulk_load
 
 TOOLS, RELATIONS = 10_000, 100_000
 PER_SERVER = 250

@@ -14,11 +14,13 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 from benchmarks.tables import markdown, percentile
-from execution.early_calls import EarlyCall, EarlyEnd
 from execution.mode import SuggestionMode
+from execution.speculation.agreements import Agreements
+from execution.speculation.allowance import Allowance
+from execution.speculation.calls import SpeculationEnd, SpeculativeCall
 from execution.speculation.dependencies import SpeculatorDependencies
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from execution.speculation.speculator import Speculator
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.effects import IntentEffects
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.intent.ahead import run_answer_ahead
@@ -63,13 +65,13 @@ class _Unlimited:
     def check(self, *_: Any) -> tuple[()]:
         return ()
 
-    async def reserve(self, early: EarlyCall, *_: Any, **__: Any) -> uuid.UUID:
-        return early.prediction
+    async def reserve(self, call: SpeculativeCall, *_: Any, **__: Any) -> uuid.UUID:
+        return call.prediction
 
     def settle(self, *_: Any, **__: Any) -> None:
         """Keep nothing."""
 
-    def record_end(self, _early: Any, _tool: Any, _caller: Any, _end: EarlyEnd) -> None:
+    def record_end(self, _call: Any, _end: SpeculationEnd) -> None:
         """Keep nothing."""
 
     def is_served(self, *_: Any) -> bool:
@@ -152,8 +154,8 @@ async def _ask(
                 rules=rules,
                 upstream=cast(PinnedUpstream, _Servers()),
                 is_on=lambda: is_on,
-                allowance=unlimited,
-                agreements=unlimited,
+                allowance=cast(Allowance, unlimited),
+                agreements=cast(Agreements, unlimited),
             )
         )
         effects = IntentEffects(
@@ -168,7 +170,7 @@ async def _ask(
         started = time.perf_counter()
         made = await run_answer_ahead(effects, CALLER, answer)
         times_ms.append(MS_PER_S * (time.perf_counter() - started))
-        if (made.ahead.run is None) is (is_on and not _writes(rules())):
+        if made.ahead.is_whole is not (is_on and not _writes(rules())):
             message = f"this workflow was judged wrongly: {made.ahead.fallback_reason}"
             raise RuntimeError(message)
     return times_ms[WARM_UP:]

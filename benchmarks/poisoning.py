@@ -182,7 +182,7 @@ class _World:
         """Have a person say whether a suggestion was right."""
         from django.db import transaction
 
-        from execution.prediction_outcome import Verdict
+        from execution.speculation.outcome import Verdict
         from execution.store import speculations
         from execution.store.speculations import NewSpeculation
 
@@ -200,7 +200,7 @@ class _World:
     def ask(self) -> dict[str, _Seen]:
         """Fit what was learned, and have one of the others suggested what to do."""
         from benchmarks.evaluation.run import MAX_INDEX_BYTES
-        from gateway_project.wiring.thresholds import make_thresholds
+        from gateway_project.wiring.memory import make_thresholds
         from graph import fit_models
         from learning import outcomes
         from learning.store import thresholds
@@ -252,10 +252,11 @@ class _World:
 
 
 def _store_tools(embedder: Any) -> dict[str, int]:
+    from benchmarks import bulk_load
+    from benchmarks.bulk_load import DefinedTool
     from tools.definition import Definition
     from tools.embed_catalogue import embed_missing
-    from tools.store import bulk_load, catalogue
-    from tools.store.bulk_load import DefinedTool
+    from tools.store import catalogue
 
     bulk_load.load_tools(
         [

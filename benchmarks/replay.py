@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks import tables
 from benchmarks.suggestion.folds import FOLD_SEED, FOLDS
-from learning.replay import LearningRates, PrioritizedReplay, learn_with_replay, split_run
+from benchmarks.td_replay import LearningRates, PrioritizedReplay, learn_with_replay, split_run
 
 SETS: Final = ("ultratool", "bfcl_multiturn", "tmdb", "traces_airline", "traces_retail")
 RATES: Final = (0.05, 0.1, 0.3)

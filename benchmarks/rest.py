@@ -80,8 +80,8 @@ def store_tools_and_runs() -> None:
     """Store 5,000 tools with their vectors, and 100,000 runs."""
     from django.core.management import call_command
 
-    from tools.store import bulk_load
-    from tools.store.bulk_load import DefinedTool
+    from benchmarks import bulk_load
+    from benchmarks.bulk_load import DefinedTool
 
     bulk_load.load_tools(
         [

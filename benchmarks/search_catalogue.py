@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import bulk_load
+from benchmarks.bulk_load import DefinedTool
 from benchmarks.definitions import definitions
 from tools.embed.embedder import TextKind, Vectors
 from tools.embed_catalogue import embed_missing
-from tools.store import bulk_load
-from tools.store.bulk_load import DefinedTool
 
 PER_SERVER = 250
 FEW = 20

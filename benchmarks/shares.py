@@ -277,8 +277,8 @@ def _console(token: str) -> Iterator[RunningServer]:
 
 
 def _store_tools() -> None:
-    from tools.store import bulk_load
-    from tools.store.bulk_load import DefinedTool
+    from benchmarks import bulk_load
+    from benchmarks.bulk_load import DefinedTool
 
     defined = [
         DefinedTool(server="bench0", definition=definition, category="")

@@ -207,7 +207,7 @@ def _let_time_pass(
     from django.conf import settings
 
     from execution.store import speculations
-    from gateway_project.wiring.thresholds import make_thresholds
+    from gateway_project.wiring.memory import make_thresholds
     from learning import outcomes, report
     from learning.models import AdaptiveThreshold
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import bulk_load
+from benchmarks.bulk_load import DefinedTool
 from benchmarks.definitions import definitions
 from benchmarks.evaluation.graph import EVALUATION_CALLER
 from benchmarks.search_catalogue import PER_SERVER, WordEmbedder
@@ -35,8 +37,7 @@ from graph.suggestion.ranking.tool_view import ToolView
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.search_index import SearchIndex
-from tools.store import bulk_load, catalogue, search_index
-from tools.store.bulk_load import DefinedTool
+from tools.store import catalogue, search_index
 from tools.visibility import Visibility
 
 SIZES = (260, 4_000, 50_000)

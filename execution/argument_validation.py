@@ -74,21 +74,25 @@ def may_server_judge(tool: CatalogueTool, arguments: Mapping[str, Any]) -> bool:
 
 def convert_request(
     request: UpstreamRequest, *, caller: Caller, catalogue: Catalogue
-) -> tuple[UpstreamRequest, Sequence[Mapping[str, str]]]:
-    """Return a call with arguments in the form that its tool wants, and what was converted."""
+) -> tuple[UpstreamRequest, Sequence[Mapping[str, str]], bool]:
+    """Return a call with arguments in the form that its tool wants, and what was converted.
+
+    The last value says whether they are known to be valid.
+    """
     try:
         tool = catalogue.find_tool(request.tool, caller)
     except UnknownTool:
-        return request, ()
-    fitting, converted = _convert_invalid(tool, request.arguments)
+        return request, (), False
+    fitting, converted, is_valid = _convert_invalid(tool, request.arguments)
     if not converted:
-        return request, ()
-    return replace(request, params={**request.params, "arguments": fitting}), converted
+        return request, (), is_valid
+    changed = replace(request, params={**request.params, "arguments": fitting})
+    return changed, converted, is_valid
 
 
 def _convert_invalid(
     tool: CatalogueTool, arguments: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], list[Conversion]]:
+) -> tuple[Mapping[str, Any], list[Conversion], bool]:
     """Return arguments in the form that the tool's schema wants, and what was converted.
 
     Valid arguments are returned as they are, and so are those that no unambiguous conversion
@@ -99,18 +103,18 @@ def _convert_invalid(
     try:
         if not _has_only_plain_values(arguments) and json_size.is_small(arguments):
             arguments, converted = schema_conversion.replace_half_surrogates(arguments)
-        validate_within_loop_budget(tool, arguments)
+        return arguments, converted, validate_within_loop_budget(tool, arguments)
     except InvalidArguments as error:
         found = schema_conversion.convert_arguments(
             arguments, lambda changed: _find_problems(tool, changed)
         )
         if found is not None:
-            return found[0], [*converted, *found[1]]
+            return found[0], [*converted, *found[1]], False
         if may_server_judge(tool, arguments):
             converted += [schema_conversion.note_misfit(each) for each in error.problems]
     except DefinitionUnusable:
         pass  # the call itself reports it
-    return arguments, converted
+    return arguments, converted, False
 
 
 def _find_problems(

@@ -1,8 +1,8 @@
-"""Whether a known tool may be called now."""
+"""Whether a known tool may be called now, and as one that only reads."""
 
 from __future__ import annotations
 
-from execution.call_errors import ToolUnavailable
+from execution.call_errors import NotRead, ToolUnavailable
 from tools.catalogue import Catalogue, CatalogueTool
 
 
@@ -21,3 +21,13 @@ def require_usable(tool: CatalogueTool, catalogue: Catalogue) -> None:
         )
     if not tool.enabled:
         raise ToolUnavailable(tool.tool, "disabled")
+
+
+def require_read(tool: CatalogueTool) -> None:
+    """Require that a tool only reads, as far as this installation takes its server's word.
+
+    Raises:
+        NotRead: If it is not known to.
+    """
+    if tool.read_doubt:
+        raise NotRead(tool.tool, tool.read_doubt)

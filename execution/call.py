@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -30,9 +31,8 @@ from execution.call_errors import (
     InvalidArguments,
     ToolUnavailable,
 )
-from execution.call_outcome import CallOutcome, ServedEarly, let_server_judge
+from execution.call_outcome import CallOutcome, EndedCall, let_server_judge
 from execution.codes import TOOL_ERROR
-from execution.early_calls import NO_SPECULATION, Speculation
 from gateway_project.foundation import canonical, computing, json_size, schema, telemetry
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
@@ -79,30 +79,21 @@ OnCallEnded = Callable[["EndedCall"], None]
 """Called with each call that ended, on the event loop; takes microseconds and never raises."""
 SendCall = Callable[[], Awaitable["UpstreamResult"]]
 """Sends the call once; cancelling it cancels the call upstream."""
+AnswerRequest = Callable[
+    [Caller, CatalogueTool, UpstreamRequest, Callable[[], Awaitable[CallOutcome]]],
+    Awaitable[CallOutcome],
+]
+"""Answers a request of a caller for a tool, perhaps by the function that sends it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EndedCall:
-    """A call that ended, however it did.
-
-    Attributes:
-        caller: Whose call it was.
-        tool: The tool; None: the caller sees no such tool.
-        arguments: As sent.
-        code: Empty: the tool succeeded; `tool_error`: it reported an error; `cancelled`; else the
-            code of the error that prevented an answer.
-        result: The server's answer; None: there is none.
-        duration_s: From the request to its end.
-        served: How a call made ahead answered it; None: none did.
-    """
-
-    caller: Caller
-    tool: CatalogueTool | None
-    arguments: Mapping[str, Any]
-    code: str
-    result: UpstreamResult | None
-    duration_s: float
-    served: ServedEarly | None = None
+async def send_request(
+    _caller: Caller,
+    _tool: CatalogueTool,
+    _request: UpstreamRequest,
+    send: Callable[[], Awaitable[CallOutcome]],
+) -> CallOutcome:
+    """Null implementation of `AnswerRequest`: send it."""
+    return await send()
 
 
 def ignore_ended_call(_ended: EndedCall) -> None:
@@ -204,9 +195,12 @@ async def admit(
     caller: Caller,
     catalogue: Catalogue,
     passes_misfits: bool = False,
+    is_validated: bool = False,
 ) -> Admission:
     """Check permission and validate arguments in full; raises as `call` does."""
     tool = _require_callable_tool(request, caller, catalogue)
+    if is_validated:
+        return Admission(tool=tool, is_small=True)
     try:
         is_small = validate_within_loop_budget(tool, request.arguments)
         if not is_small:
@@ -232,16 +226,16 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
     on_retry: OnRetry = lambda _failed, _error: None,
     latest: Callable[[], Catalogue] | None = None,
     on_ended: OnCallEnded = ignore_ended_call,
-    speculation: Speculation = NO_SPECULATION,
-    is_fresh: bool = False,
+    answer: AnswerRequest = send_request,
     passes_misfits: bool = False,
+    is_validated: bool = False,
 ) -> CallOutcome:
     """Call an upstream tool on behalf of a caller.
 
     A call made ahead may answer it, which `CallOutcome.served` says.
 
     A repeatable call that fails in transport is retried: at most `len(retry.DELAYS_S)` times, and
-    within its time limit.
+    within its time limit, which covers all attempts and each report of progress starts anew.
 
     The call has not ended if it needs approval first, or if the server asks for input: it will be
     made again.
@@ -257,9 +251,9 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
         latest: Returns the current catalogue before each retry, which must still permit the call.
             None: `catalogue` remains in force.
         on_ended: Called once the call has ended, successfully or not.
-        speculation: Calls made ahead.
-        is_fresh: Whether the caller wants a new answer.
+        answer: Answers the request, once it is admitted, with a call made ahead or by sending it.
         passes_misfits: Whether arguments may be passed on as `may_server_judge` says.
+        is_validated: Whether the arguments are known to fit, by this same catalogue.
 
     Raises:
         UnknownTool: If the caller sees no such tool.
@@ -269,36 +263,50 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
     """
     started = time.monotonic()
     code, result, served = CANCELLED, None, None
+    tool: CatalogueTool | None = None
     try:
-        outcome = await _admit_and_send(
+        admission = await admit(
             request,
             caller=caller,
             catalogue=catalogue,
-            upstream=upstream,
-            grant=grant,
-            digest=digest,
-            on_retry=on_retry,
-            latest=latest,
-            speculation=speculation,
-            is_fresh=is_fresh,
             passes_misfits=passes_misfits,
+            is_validated=is_validated,
         )
+        tool = admission.tool
+        if approval_reason := approval.explain_approval(tool, caller=caller, catalogue=catalogue):
+            await _require_grant(grant, tool, request, caller, digest, approval_reason)
+
+        def can_retry() -> bool:
+            return latest is None or _is_retry_allowed(
+                request, tool, caller, latest(), bool(grant)
+            )
+
+        async with _limit_time(tool.tool, request) as timed:
+            send: SendCall = partial(_send_once, timed, tool, upstream, caller)
+            if tool.repeatable:
+                limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
+                send = partial(
+                    _send_with_retries,
+                    send,
+                    window_s=limit_s or retry.DEFAULT_WINDOW_S,
+                    can_retry=can_retry,
+                    on_retry=on_retry,
+                )
+            answered = answer(caller, tool, timed, partial(_dispatch, timed, tool, send))
+            if admission.misfit is not None:
+                answered = let_server_judge(answered, admission.misfit)
+            outcome = await answered
         result, served = outcome.result, outcome.served
         code = _INPUT_REQUIRED if result.needs_input else TOOL_ERROR if result.is_error else ""
-    except UnknownTool:
-        code = _UNKNOWN_TOOL
-        raise
     except Exception as error:
-        code = find_error_code(error)
+        code = _UNKNOWN_TOOL if isinstance(error, UnknownTool) else find_error_code(error)
         raise
     finally:
         if code not in _UNFINISHED_CODES:
             on_ended(
                 EndedCall(
                     caller=caller,
-                    tool=None
-                    if code == _UNKNOWN_TOOL
-                    else _find_visible_tool(request.tool, caller, catalogue),
+                    tool=tool or _find_visible_tool(request.tool, caller, catalogue),
                     arguments=request.arguments,
                     code=code,
                     result=result,
@@ -323,51 +331,13 @@ def _find_visible_tool(name: str, caller: Caller, catalogue: Catalogue) -> Catal
         return None
 
 
-async def _admit_and_send(  # noqa: PLR0913 - as `call`
-    request: UpstreamRequest,
-    *,
-    caller: Caller,
-    catalogue: Catalogue,
-    upstream: PinnedUpstream,
-    grant: ApprovalGrant | None,
-    digest: Digest | None,
-    on_retry: OnRetry,
-    latest: Callable[[], Catalogue] | None,
-    speculation: Speculation,
-    is_fresh: bool,
-    passes_misfits: bool,
-) -> CallOutcome:
-    admission = await admit(
-        request, caller=caller, catalogue=catalogue, passes_misfits=passes_misfits
-    )
-    tool = admission.tool
-    approval_reason = approval.explain_approval(tool, caller=caller, catalogue=catalogue)
-    if approval_reason and not await _is_grant_for_call(
-        grant, tool, request.arguments, caller, digest
-    ):
-        raise ApprovalRequired(tool.tool, approval_reason)
-    limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
-    window_s = limit_s or retry.DEFAULT_WINDOW_S
-
-    def can_retry() -> bool:
-        return latest is None or _is_retry_allowed(request, tool, caller, latest(), bool(grant))
-
-    async def send_once() -> UpstreamResult:
-        try:
-            return await upstream.call_tool(
-                tool.server, request.rename_tool(tool.name), caller=caller
-            )
-        except UpstreamError as error:
-            raise error.limit_to(caller) from None
-
-    send: SendCall = send_once
-    if tool.repeatable:
-        send = partial(
-            _send_with_retries, send, window_s=window_s, can_retry=can_retry, on_retry=on_retry
-        )
-    dispatch = partial(_dispatch, request, tool, send)
-    answer = speculation.answer(caller, tool, request, dispatch, is_fresh=is_fresh)
-    return await let_server_judge(answer, admission.misfit)
+async def _send_once(
+    request: UpstreamRequest, tool: CatalogueTool, upstream: PinnedUpstream, caller: Caller
+) -> UpstreamResult:
+    try:
+        return await upstream.call_tool(tool.server, request.rename_tool(tool.name), caller=caller)
+    except UpstreamError as error:
+        raise error.limit_to(caller) from None
 
 
 def _require_callable_tool(
@@ -398,24 +368,29 @@ def _is_retry_allowed(
     return is_same and current.repeatable and (has_grant or not approval_reason)
 
 
-async def _is_grant_for_call(
+async def _require_grant(
     grant: ApprovalGrant | None,
     tool: CatalogueTool,
-    arguments: Mapping[str, Any],
+    request: UpstreamRequest,
     caller: Caller,
     digest: Digest | None,
-) -> bool:
-    """Whether a grant is for exactly this call."""
+    reason: str,
+) -> None:
+    """Check that a grant is for exactly this call.
+
+    Raises:
+        ApprovalRequired: If it is not.
+    """
+    required = ApprovalRequired(tool.tool, reason)
     if grant is None or digest is None:
-        return False
+        raise required
     if (grant.tool, grant.definition_hash) != (tool.tool, tool.definition_hash):
-        return False
-    if json_size.is_small(arguments):
-        return grant.arguments_digest == _compute_call_digest(tool, arguments, caller, digest)
-    actual = await computing.run_in_message_thread(
-        _compute_call_digest, tool, arguments, caller, digest
-    )
-    return grant.arguments_digest == actual
+        raise required
+    make_digest = partial(_compute_call_digest, tool, request.arguments, caller, digest)
+    is_small = json_size.is_small(request.arguments)
+    actual = make_digest() if is_small else await computing.run_in_message_thread(make_digest)
+    if grant.arguments_digest != actual:
+        raise required
 
 
 def _compute_call_digest(
@@ -434,6 +409,28 @@ def _compute_call_digest(
         raise InvalidArguments(tool.tool, (problem,)) from None
 
 
+@asynccontextmanager
+async def _limit_time(tool: str, request: UpstreamRequest) -> AsyncIterator[UpstreamRequest]:
+    """Apply the request's own time limit, if it has one; yields the request with its deadline.
+
+    Raises:
+        DeadlineExceeded: If the time is up.
+    """
+    if request.timeout_s is None:
+        yield request
+        return
+    started = asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout(request.timeout_s) as deadline:
+            yield replace(request, deadline=deadline)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        # Reports of progress may have extended it.
+        allowed_s = round((deadline.when() or started) - started)
+        raise DeadlineExceeded(tool, max(request.timeout_s, float(allowed_s))) from None
+
+
 async def _dispatch(
     request: UpstreamRequest,
     tool: CatalogueTool,
@@ -442,8 +439,7 @@ async def _dispatch(
     started = time.monotonic()
     outcome = CANCELLED
     try:
-        async with asyncio.timeout(request.timeout_s) as deadline:
-            result = await send()
+        result = await send()
         outcome = TOOL_ERROR if result.is_error else "ok"
         return CallOutcome(
             tool=tool.tool,
@@ -451,17 +447,16 @@ async def _dispatch(
             result=result,
             duration_s=time.monotonic() - started,
         )
-    except TimeoutError:
-        if request.timeout_s is None or not deadline.expired():
-            raise
-        outcome = DeadlineExceeded.code
-        raise DeadlineExceeded(tool.tool, request.timeout_s) from None
+    except asyncio.CancelledError:
+        if request.deadline is not None and request.deadline.expired():
+            outcome = DeadlineExceeded.code
+        raise
     except Exception as error:
         outcome = find_error_code(error)
         raise
     finally:
-        telemetry.calls.labels(tool.server, outcome).inc()
-        telemetry.call_seconds.labels(tool.server).observe(time.monotonic() - started)
+        telemetry.find_call_counter(tool.server, outcome).inc()
+        telemetry.find_call_timer(tool.server).observe(time.monotonic() - started)
 
 
 async def _send_with_retries(

@@ -11,11 +11,7 @@ from gateway_project.foundation.caller import Caller
 
 
 class CallError(Exception):
-    """Base class of the reasons why a call is not made.
-
-    Attributes:
-        code: Stable error code.
-    """
+    """Base class of the reasons why a call is not made."""
 
     code: str = "call_failed"
 
@@ -29,6 +25,23 @@ class CallNotPermitted(CallError):
         super().__init__(
             f"{caller.user!r} may not call tools; an admin can grant the scope 'call'"
         )
+
+
+class NotRead(CallError):
+    """The tool is not known to only read, and the call asked for nothing else.
+
+    Attributes:
+        tool: Canonical id.
+    """
+
+    code = "not_a_read"
+
+    def __init__(self, tool: str, doubt: str) -> None:
+        super().__init__(
+            f"{tool} is not known to only read: {doubt}; call it by call_tool, in a workflow by "
+            "run_workflow"
+        )
+        self.tool = tool
 
 
 class ToolUnavailable(CallError):
@@ -69,11 +82,7 @@ _REASONS: Mapping[str, str] = {
 
 
 class InvalidArguments(CallError):
-    """The arguments do not fit the tool's schema.
-
-    Attributes:
-        problems: Problems, field by field.
-    """
+    """The arguments do not fit the tool's schema."""
 
     code = "invalid_arguments"
 
@@ -125,7 +134,10 @@ class DeadlineExceeded(CallError):
     code = "deadline_exceeded"
 
     def __init__(self, tool: str, timeout_s: float) -> None:
-        super().__init__(f"{tool} was not answered within {timeout_s:g} s and was cancelled")
+        super().__init__(
+            f"{tool} was not answered within {timeout_s:g} s and was cancelled; if it "
+            "needs longer, pass a longer timeout_s"
+        )
 
 
 class ApprovalRequired(CallError):

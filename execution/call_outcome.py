@@ -1,4 +1,4 @@
-"""A call that was answered, by its server or by a call made ahead."""
+"""A call that was answered, by its server or by a call made ahead, or ended otherwise."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from execution.call_errors import InvalidArguments
 from tools.upstream.errors import UpstreamRefused
 
 if TYPE_CHECKING:
+    from gateway_project.foundation.caller import Caller
+    from tools.catalogue import CatalogueTool
     from tools.upstream.result import UpstreamResult
 
 
@@ -28,7 +30,7 @@ class SpeculationForm(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServedEarly:
+class ServedSpeculation:
     """How a call made ahead answered a request.
 
     Attributes:
@@ -62,16 +64,38 @@ class CallOutcome:
     definition_hash: str
     result: UpstreamResult
     duration_s: float
-    served: ServedEarly | None = None
+    served: ServedSpeculation | None = None
     converted: Sequence[Mapping[str, str]] = ()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndedCall:
+    """A call that ended, however it did.
+
+    Attributes:
+        caller: Whose call it was.
+        tool: The tool; None: the caller sees no such tool.
+        arguments: As sent.
+        code: Empty: the tool succeeded; `tool_error`: it reported an error; `cancelled`; else the
+            code of the error that prevented an answer.
+        result: The server's answer; None: there is none.
+        duration_s: From the request to its end.
+        served: How a call made ahead answered it; None: none did.
+    """
+
+    caller: Caller
+    tool: CatalogueTool | None
+    arguments: Mapping[str, Any]
+    code: str
+    result: UpstreamResult | None
+    duration_s: float
+    served: ServedSpeculation | None = None
+
+
 async def let_server_judge(
-    answer: Awaitable[CallOutcome], misfit: InvalidArguments | None
+    answer: Awaitable[CallOutcome], misfit: InvalidArguments
 ) -> CallOutcome:
     """Return an answer; raise what does not fit if the server does not take it either."""
-    if misfit is None:
-        return await answer
     with suppress(UpstreamRefused):
         outcome = await answer
         if not outcome.result.is_error:

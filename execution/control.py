@@ -22,11 +22,7 @@ class Action(StrEnum):
 
 
 class ActionNotPossible(Exception):
-    """The run's status does not allow the action.
-
-    Attributes:
-        code: `run_not_` and the required state.
-    """
+    """The run's status does not allow the action."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -117,12 +113,7 @@ def build_impossible_error(action: Action, status: RunStatus) -> ActionNotPossib
 
 
 def build_refused_error(action: Action, outcome: str) -> ActionNotPossible:
-    """Build the error of an action that the run refused when it was applied.
-
-    Args:
-        action: The action.
-        outcome: The recorded refusal code.
-    """
+    """Build the error of an action that the run refused when it was applied."""
     return ActionNotPossible(
         outcome,
         f"the run changed before {action.value} could be applied ({outcome})",

@@ -36,17 +36,15 @@ class AnsweredCalls:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallDurations:
-    """The calls of a tool within one duration bucket.
+    """The calls of a tool whose duration is known.
 
     Attributes:
         tool: Canonical id.
-        bucket: Number of bounds not longer than the calls took.
         calls: Number of calls.
         total_ms: Their total duration.
     """
 
     tool: str
-    bucket: int
     calls: int
     total_ms: float
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import django.db
 import structlog
 
 from execution.call import OnCallEnded, ignore_ended_call
-from execution.early_calls import NO_SPECULATION, Speculation
+from execution.speculation.calls import NO_SPECULATION, Speculation
 from execution.store.retry_patience import RetryPatience
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread
@@ -29,8 +30,9 @@ RefreshRights = Callable[[Caller], Caller]
 have any."""
 
 DEFAULT_RUNS_AT_ONCE: Final = 256
-FIRST_RETRY_S = 0.1
-LONGEST_RETRY_S = 5.0
+FIRST_RETRY_S: Final = 0.05
+LONGEST_RETRY_S: Final = 2.0
+"""Short, so that work resumes soon after the database is back."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -121,15 +123,15 @@ async def run_in_database(function: Callable[P, R], /, *args: P.args, **kwargs: 
 async def retry_until_available(
     function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
 ) -> R:
-    """Run a store function, retrying until the database is available."""
+    """Run a store function, retrying until the database is available; logs the first failure."""
     retry_s, patience = FIRST_RETRY_S, RetryPatience()
     while True:
         try:
             with patience.extend_timeouts():
                 return await run_in_database(function, *args, **kwargs)
         except RunsUnavailable as error:
-            log.warning(
-                "runs.database_unavailable", error=summarize_error(error.__cause__ or error)
-            )
-        await asyncio.sleep(retry_s)
+            if retry_s == FIRST_RETRY_S:
+                reason = summarize_error(error.__cause__ or error)
+                log.warning("runs.database_unavailable", error=reason)
+        await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
         retry_s = min(2 * retry_s, LONGEST_RETRY_S)

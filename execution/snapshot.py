@@ -112,11 +112,7 @@ class RunSnapshot:
 
 
 class CannotResume(Exception):
-    """A run cannot be resumed, now or later.
-
-    Attributes:
-        code: Stable error code.
-    """
+    """A run cannot be resumed, now or later."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

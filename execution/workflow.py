@@ -8,6 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from gateway_project.foundation.references import ReferenceTarget
+from tools.ids import SEPARATOR
+
 
 class OnError(StrEnum):
     """Policy for a failed task."""
@@ -18,19 +21,6 @@ class OnError(StrEnum):
     """Tasks that need it are skipped; all others continue."""
     SAFE_TO_FAIL = "safe_to_fail"
     """Ignored; tasks that wait for it without needing its result still run."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultReference:
-    """A place in another task's result.
-
-    Attributes:
-        task: Id of that task.
-        pointer: JSON pointer into the result; empty: all of it.
-    """
-
-    task: str
-    pointer: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +37,7 @@ class WorkflowTask:
         for_each: List to run for; None: it runs once.
         on_error: Failure policy; None: that of the run's options.
         timeout_s: Seconds for all attempts; None: the server's limit.
+        pk: Primary key of the tool; 0: not looked up, which a run does by itself.
     """
 
     id: str
@@ -54,9 +45,15 @@ class WorkflowTask:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
-    for_each: ResultReference | None = None
+    for_each: ReferenceTarget | None = None
     on_error: OnError | None = None
     timeout_s: float | None = None
+    pk: int = 0
+
+    @property
+    def server(self) -> str:
+        """Name of the tool's server, of a canonical id; server names contain no colon."""
+        return self.tool.partition(SEPARATOR)[0]
 
     @cached_property
     def waits_for(self) -> tuple[str, ...]:
@@ -66,11 +63,7 @@ class WorkflowTask:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Workflow:
-    """Tasks that form a directed acyclic graph.
-
-    Attributes:
-        tasks: In the order given.
-    """
+    """Tasks that form a directed acyclic graph."""
 
     tasks: tuple[WorkflowTask, ...]
 

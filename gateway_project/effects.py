@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from execution.early_calls import NO_SPECULATION, Speculation
-from execution.no_runs import UnavailableRuns
 from execution.runs import Runs
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from execution.speculation.calls import NO_SPECULATION, Speculation
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.result_store import ResultStore
@@ -33,10 +32,7 @@ if TYPE_CHECKING:
     from tools.upstream.pool import UpstreamPool
 
 NO_RELATIONS: Final = Topology()
-NO_RUNS: Final = UnavailableRuns()
 
-Exposure = Literal["meta", "hybrid", "full"]
-"""Which tools clients are shown: the meta-tools; pinned tools too; or all."""
 LoadRanker = Callable[[int | None, frozenset[int] | None], Awaitable[RankTools]]
 """Returns a ranking of a team's tools by the index and the models in force. Never raises.
 
@@ -58,11 +54,6 @@ async def open_no_console() -> MakeApprovalLink:
 
 async def load_no_ranker(_team: int | None, _within: frozenset[int] | None) -> RankTools:
     """Null implementation of `LoadRanker`."""
-    return refuse_to_rank("nothing is set up to rank them")
-
-
-def find_no_ranker(_team: int | None, _within: frozenset[int] | None) -> RankTools:
-    """Null implementation of `FindRanker`."""
     return refuse_to_rank("nothing is set up to rank them")
 
 
@@ -122,10 +113,13 @@ class Effects(IntentEffects):
         upstream: The pool of upstream servers.
         count_tokens: Counts the tokens of a text.
         token_budget: Upper limit of a search answer's tokens; a request may lower it.
-        exposure: Which tools clients are shown.
+        exposure: Which tools clients are shown, as read by `exposure_setting`.
         requests: The pool of upstream servers, for everything but tool calls.
         item_lists: Lists of resources, templates and prompts.
+        await_listing: Waits, within a bound, until the catalogue has what the server of a tool has
+            announced; at once if that is nothing.
         result_store: Stores results too large to send inline.
+        max_call_s: Longest time limit that a client may set for a call.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
         usage: How often a team called each tool, by primary key.
@@ -142,17 +136,17 @@ class Effects(IntentEffects):
     upstream: PinnedUpstream
     count_tokens: Callable[[str], int]
     token_budget: int
-    exposure: Exposure
+    exposure: str
     requests: UpstreamPool
     item_lists: ItemLists
     result_store: ResultStore
     result_link_bytes: int
+    max_call_s: float
     sealer: Sealer
-    usage: Callable[[int | None], Mapping[int, int]] = lambda _team: {}
-    find_ranker: FindRanker = find_no_ranker
-    count_call: Callable[[int, Contributor, bool], None] = lambda _tool, _who, _failed: None
-    observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None] = (
-        lambda _tool, _team, _result: None
-    )
-    runs: Runs = NO_RUNS
-    open_console: OpenConsole = open_no_console
+    usage: Callable[[int | None], Mapping[int, int]]
+    find_ranker: FindRanker
+    count_call: Callable[[int, Contributor, bool], None]
+    observe_result: Callable[[CatalogueTool, int | None, Mapping[str, Any]], None]
+    await_listing: Callable[[str], Awaitable[None]]
+    runs: Runs
+    open_console: OpenConsole

@@ -19,31 +19,20 @@ from execution.call import CallOutcome
 from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
 from execution.planning.plan import Plan
-from execution.prediction_outcome import Verdict
+from execution.speculation.outcome import Verdict
 from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project import sinks
 from gateway_project.effects import Effects, IntentEffects
-from gateway_project.find import (
-    arrange,
-    fallback,
-    relation_rows,
-    relation_words,
-    unknown_names,
-    visible_relations,
-    waiting_matches,
-    work_context,
-)
-from gateway_project.find.alternatives import list_alternatives
-from gateway_project.find.answers import SearchResult, ToolDescription
+from gateway_project.find import arrange, lookup, relation_rows, work_context
+from gateway_project.find.answers import FindRequest, SearchResult, ToolDescription
 from gateway_project.find.arrange import AnswerContext
-from gateway_project.find.request import FindRequest
+from gateway_project.find.relation_rows import list_alternatives
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, find_steps, suggest
-from gateway_project.intent.ahead import judge_answer_ahead, run_answer_ahead
-from gateway_project.intent.ahead_outcome import explain_not_considered
+from gateway_project.intent.ahead import explain_not_considered, run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
@@ -96,18 +85,18 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
     started = time.perf_counter()
     catalogue = effects.catalogue()
     visibility = Visibility(catalogue=catalogue, caller=caller)
-    context, context_warnings = unknown_names.find_named_tools(
+    context, context_warnings = lookup.find_named_tools(
         visibility, request.context_tools, argument="context_tools"
     )
-    filter_warnings = unknown_names.warn_unknown_filters(
+    filter_warnings = lookup.warn_unknown_filters(
         visibility, server=request.server, category=request.category
     )
-    found = await fallback.search_with_fallback(effects, catalogue, caller, request, context)
+    found = await lookup.search_with_fallback(effects, catalogue, caller, request, context)
     found = await _offer_each_step(effects, caller, request, found)
     budget_tokens = min(request.token_budget or effects.token_budget, effects.token_budget)
     answer_context = AnswerContext(
         visibility=visibility,
-        topology=await visible_relations.load_topology(effects, visibility),
+        topology=await lookup.load_topology(effects, visibility),
         usage=effects.usage(caller.owner),
         metrics=effects.metrics(),
         in_use=context.tools,
@@ -162,7 +151,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     catalogue = effects.catalogue()
     tool = catalogue.find_tool(tool_id, caller)
     visibility = Visibility(catalogue=catalogue, caller=caller)
-    topology = await visible_relations.load_topology(effects, visibility)
+    topology = await lookup.load_topology(effects, visibility)
     remarks = enhance.collect_remarks(
         topology, tool.pk, rules=EnhancementRules(is_usable=visibility.is_usable)
     )
@@ -179,9 +168,9 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         tool=tool,
         server=server,
         trouble=effects.describe_trouble(caller, tool.server),
-        warnings=relation_words.list_warnings(remarks, visibility),
+        warnings=relation_rows.list_warnings(remarks, visibility),
         relations=tuple(relation_rows.relation_rows(tool, topology, visibility)),
-        alternatives=alternatives[: unknown_names.MAX_LISTED],
+        alternatives=alternatives[: lookup.MAX_LISTED],
         instructions=share_instructions(catalogue, caller, [tool.tool]).get(tool.server, ""),
     )
 
@@ -204,10 +193,10 @@ async def handle_intent(
     rank = await effects.load_ranker(caller.owner, visibility.collect_group_tools())
     view = await _freeze_view(effects, visibility, rank)
     try:
-        async with asyncio.timeout(fallback.SEARCH_TIMEOUT_S):
+        async with asyncio.timeout(lookup.SEARCH_TIMEOUT_S):
             suggested = await run_in_worker_thread(suggest.suggest_for_request, view, request)
     except TimeoutError:
-        reason = f"no answer within {fallback.SEARCH_TIMEOUT_S:g} s"
+        reason = f"no answer within {lookup.SEARCH_TIMEOUT_S:g} s"
         unranked = replace(view, rank=refuse_to_rank(reason))
         suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
     context = effects.memory.compute_context_key(suggested.context)
@@ -215,6 +204,7 @@ async def handle_intent(
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
     threshold = effects.find_threshold(caller.owner, context)
+    names = [task.name for task in suggestion.tasks]
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
@@ -224,16 +214,15 @@ async def handle_intent(
         ranked_confidence=suggested.ranked_confidence,
         ranked=ranked,
         name_tool=view.visibility.get_tool_id,
+        reads=visibility.only_read(names),
         warnings=suggested.warnings,
-        instructions=share_instructions(
-            visibility.catalogue, caller, [task.name for task in suggestion.tasks]
-        ),
+        instructions=share_instructions(visibility.catalogue, caller, names),
     )
     if answer.would_speculate and request.mode == "auto":
         answer = await run_answer_ahead(effects, caller, answer)
     elif request.mode == "suggest" and answer.suggestion.tasks:
-        answer = await judge_answer_ahead(effects, caller, answer)
-    if not answer.ahead.reasons and answer.ahead.run is None:
+        answer = await run_answer_ahead(effects, caller, answer, only_judges=True)
+    if not (answer.ahead.is_whole or answer.ahead.reasons):
         confidence = suggestion.confidence if is_ranked else None
         not_considered = explain_not_considered(
             confidence, threshold.required_confidence, is_empty=not suggestion.tasks
@@ -265,7 +254,7 @@ async def give_feedback(effects: Effects, caller: Caller, request: FeedbackReque
         feedback.find_stated_tasks, request, caller=caller, catalogue=catalogue
     )
     given = await effects.predictions.give_feedback(
-        caller, speculation, request.verdict, stated=stated, names=feedback.name_tools(catalogue)
+        caller, speculation, request.verdict, stated=stated
     )
     if request.verdict is not Verdict.ACCEPT:
         effects.speculation.discard_prediction(speculation)
@@ -288,7 +277,7 @@ async def call_tool(
     A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
     """
     catalogue = effects.catalogue()
-    request, converted = convert_request(request, caller=caller, catalogue=catalogue)
+    request, converted, is_validated = convert_request(request, caller=caller, catalogue=catalogue)
     try:
         outcome = await call.call(
             request,
@@ -297,9 +286,9 @@ async def call_tool(
             upstream=effects.upstream,
             latest=effects.catalogue,
             on_ended=partial(sinks.record_call, effects),
-            speculation=effects.speculation,
-            is_fresh=is_fresh,
+            answer=partial(effects.speculation.answer, is_fresh=is_fresh),
             passes_misfits=True,
+            is_validated=is_validated,
         )
     except ApprovalRequired:
         outcome = await direct_call.conclude_call(
@@ -471,7 +460,7 @@ async def _freeze_view(
     return SuggestionView(
         visibility=visibility,
         rank=rank,
-        topology=await visible_relations.load_topology(effects, visibility),
+        topology=await lookup.load_topology(effects, visibility),
         metrics=effects.metrics(),
         troubles={name: trouble for name, trouble in troubles.items() if trouble},
         calibration=effects.find_calibration(caller.owner),
@@ -488,7 +477,7 @@ def _arrange_answer(
     warnings: Sequence[str],
 ) -> arrange.ArrangedAnswer:
     """Arrange the hits of a search, with all warnings about it; CPU-bound."""
-    quarantine_warnings = waiting_matches.warn_waiting_matches(
+    quarantine_warnings = lookup.warn_waiting_matches(
         context.visibility.catalogue, context.visibility.caller, request, found.hits
     )
     return arrange.arrange_answer(

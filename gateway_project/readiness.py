@@ -81,6 +81,8 @@ class Readiness:
         """Set by a call that has to wait, so that a failed start is retried at once."""
         self.in_use = asyncio.Event()
         """Set by the first message of a client: heavy modules and models load from then on."""
+        self.owed_lists: set[ChangedList] = set()
+        """Lists that a client asked for while nothing could be served: they change then."""
 
     @property
     def current(self) -> Gateway | None:
@@ -117,6 +119,9 @@ class Readiness:
         """Serve calls with this gateway from now on."""
         self._gateway, self._trouble = gateway, None
         self._wake_waiters()
+        owed, self.owed_lists = self.owed_lists, set()
+        for kind in sorted(owed):
+            self.notify_list_changed(kind)
 
     def refuse(self, trouble: NotReady) -> None:
         """Refuse calls from now on, for this reason."""

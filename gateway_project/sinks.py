@@ -32,7 +32,7 @@ def record_intent(
 ) -> None:
     """Record an answered intent, and predict that its caller will run the workflow."""
     speculation = UUID(answer.speculation_id)
-    confidence, tasks = answer.suggestion.confidence, answer.predicted_tasks
+    confidence, tasks = answer.suggestion.confidence, answer.workflow.tasks
     effects.memory.record_intent(
         caller,
         AnsweredIntent(
@@ -41,7 +41,7 @@ def record_intent(
             prediction=speculation,
             mode=answer.mode.value,
             confidence=confidence,
-            tools=tuple(task.tool for task in tasks),
+            tools=tuple(task.pk for task in tasks),
             found=answer.likely_tools,
             planned=answer.planned_calls,
         ),
@@ -66,19 +66,17 @@ def record_intent(
 
 def _describe_run(answer: IntentAnswer, *, intent: str) -> AheadRecord:
     """Return what is recorded of a suggestion that was run ahead, or why it was not."""
-    ahead = answer.ahead
-    run = ahead.run or ahead.attempt
-    if run is None:
-        return AheadRecord(fallback=ahead.fallback_code)
-    tasks = answer.predicted_tasks
-    record = AheadRecord(run=run, fallback=ahead.fallback_code)
-    if ahead.run is None:
+    run = answer.ahead
+    if not run.tasks:
+        return AheadRecord(fallback=run.fallback_code)
+    record = AheadRecord(run=run, fallback=run.fallback_code)
+    if not run.is_whole:
         return record
     stated = find_telling_values([intent, *(task.arguments for task in run.tasks)])
     return replace(
         record,
         values=find_telling_values(list(run.raw_results.values())) - stated,
-        episode=build_run_episode(intent, tasks, run, at=time.time()),
+        episode=build_run_episode(intent, answer.workflow.tasks, run, at=time.time()),
     )
 
 

@@ -31,8 +31,6 @@ urlpatterns = [
     path("learning/", include("gateway_project.console.rooms.learning")),
     path("runs/", include("gateway_project.console.rooms.runs")),
     path("favicon.ico", lambda _: HttpResponse(status=204)),  # every browser asks for one
-    path("health", health.report_liveness),
-    path("health/ready", health.report_readiness),
     path("health/console", health.prove_identity),
     path("metrics", health.serve_metrics),
     path("account/", include("gateway_project.console.accounts.pages")),

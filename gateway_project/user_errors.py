@@ -23,14 +23,11 @@ from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
-from gateway_project.use_cases.curate_danger import InvalidOperation
-from gateway_project.use_cases.curate_people import InvalidPerson, UnknownPerson
-from gateway_project.use_cases.curate_teams import InvalidTeam
-from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
-from gateway_project.use_cases.curate_webhooks import InvalidWebhook
+from gateway_project.use_cases.curate_people import UnknownPerson
+from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
 from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from gateway_project.use_cases.import_configuration import ImportInProgress
-from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
+from gateway_project.use_cases.refusals import InvalidEntry, NoSuchRow
 from gateway_project.webhooks.store import UnknownWebhook
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
@@ -49,15 +46,11 @@ ERRORS_WITH_CODE: Final = (
     FeedbackGiven,
     IdempotencyConflict,
     ImportInProgress,
-    InvalidOperation,
-    InvalidPerson,
-    InvalidServerEntry,
-    InvalidTeam,
-    InvalidToolGroup,
-    InvalidWebhook,
+    InvalidEntry,
     InvalidWorkflow,
     ApprovalNotPending,
     ActionNotPossible,
+    NoSuchRow,
     NotPermitted,
     NotReady,
     WorkflowNotRunnable,

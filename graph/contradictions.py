@@ -14,8 +14,6 @@ class Contradiction:
     """Two relations of which at most one can hold.
 
     Attributes:
-        first: The first relation.
-        second: The second; the same one if it contradicts itself.
         message: Says what is wrong and what to do.
     """
 
@@ -29,7 +27,6 @@ class BrokenCycle:
     """A dependency left out of every order because other dependencies close a cycle with it.
 
     Attributes:
-        dropped_relation: The weakest relation of a cycle.
         message: Says what is dropped and what to do.
     """
 
@@ -44,10 +41,6 @@ def find_contradictions(
 
     These are: a relation of a tool with itself; a tool that requires one it excludes; and two
     tools that replace each other.
-
-    Args:
-        relations: As they would be stored.
-        name: Name of a tool by primary key, for the messages.
 
     Example:
         >>> both = [Relation(1, 2, RelationKind.REPLACES, 1.0), Relation(2, 1,
@@ -90,10 +83,6 @@ def find_broken_cycles(
     """Find the dependency to drop from each cycle; cycles are allowed.
 
     It is the weakest of the cycle, the same one that every ordering drops.
-
-    Args:
-        relations: As they would be stored; only `depends_on` counts.
-        name: Name of a tool by primary key, for the messages.
     """
     return tuple(
         BrokenCycle(

@@ -26,7 +26,6 @@ class EmbeddedPatterns:
     """Counts of embedded patterns.
 
     Attributes:
-        embedded: Patterns that got vectors.
         unreadable: Patterns left without: their intent consisted of values only, or its sealing
             key is gone.
     """
@@ -46,12 +45,6 @@ def embed_missing_patterns(
 
     Safe to interrupt, to repeat and to run in several processes at once. Vectors by other models
     stay in use.
-
-    Args:
-        embedder: The model.
-        sealer: Unseals the intents.
-        limit: Maximum number, newest first; None: all.
-        on_progress: Called with the number of patterns done and their total.
 
     Raises:
         EmbeddingUnavailable: If the model cannot be loaded.

@@ -30,10 +30,8 @@ class DisplayNames:
     """Names of tools and teams, and the evidence of relations.
 
     Attributes:
-        name_of: Returns the name of a tool by primary key.
         evidence_of: Returns the evidence of a relation that the caller may see, by key; if empty,
             the sources named by the relation are listed instead.
-        team_name: Returns the name of a team by primary key.
     """
 
     name_of: NameLookup
@@ -46,10 +44,7 @@ class RankedTool:
     """A tool with its graph metrics; None where nothing has been computed for it.
 
     Attributes:
-        tool: Primary key.
-        name: From `DisplayNames`.
         pagerank: Share of all rank, in [0, 1].
-        community: Number of its community.
     """
 
     tool: int
@@ -63,8 +58,6 @@ class ExplainedRelation:
     """A relation in plain words.
 
     Attributes:
-        relation: The relation.
-        text: Its claim as a sentence.
         evidence_texts: What it rests on, one text per source.
     """
 
@@ -79,7 +72,6 @@ class ToolPath:
 
     Attributes:
         tools: Primary keys from start to end.
-        hops: The relation between each tool and the next.
         confidence: Product of the hops' confidences, in [0, 1].
     """
 
@@ -95,12 +87,7 @@ class ToolPath:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolRoutes:
-    """The paths from one tool to another, if there are any.
-
-    Attributes:
-        shortest: Path with the fewest hops.
-        strongest: Path with the highest confidence.
-    """
+    """The paths from one tool to another, if there are any."""
 
     shortest: ToolPath | None = None
     strongest: ToolPath | None = None
@@ -111,11 +98,7 @@ class Explanation:
     """How two tools relate.
 
     Attributes:
-        a: The first tool.
-        b: The second tool; may be the same as the first.
         relations: Direct relations of any kind, in either direction, by falling confidence.
-        forward: Paths from a to b.
-        backward: Paths from b to a.
         common_neighbours: Only if there is no path: tools related to both, with the product of
             the best confidence on either side, best first.
         is_exclusive: Whether the two must not be in one workflow.
@@ -148,15 +131,7 @@ def explain_relations(
     names: DisplayNames,
     metrics: Mapping[int, GraphMetric],
 ) -> Explanation:
-    """Explain how two tools relate.
-
-    Args:
-        topology: The relations that the caller sees.
-        a: Primary key of a tool; it need not be in the topology.
-        b: Likewise.
-        names: Names and evidence to use in texts.
-        metrics: By primary key; a tool may be missing.
-    """
+    """Explain how two tools relate."""
     tool_a, tool_b = (_make_ranked_tool(tool, names.name_of, metrics.get(tool)) for tool in (a, b))
     if a == b:
         return Explanation(a=tool_a, b=tool_b)
@@ -182,13 +157,7 @@ def explain_relations(
 def explain_relation(
     relation: Relation, names: DisplayNames, *, start: int | None = None
 ) -> ExplainedRelation:
-    """Describe a relation in words.
-
-    Args:
-        relation: Any relation.
-        names: Names and evidence to use in texts.
-        start: Tool to name first if the relation is symmetric.
-    """
+    """Describe a relation in words."""
     evidence = names.evidence_of(relation.key)
     described = relation
     if relation.kind in SYMMETRIC_KINDS and start == relation.target:
@@ -250,7 +219,6 @@ def _neighbour_confidences(topology: Topology, tool: int) -> dict[int, float]:
 
 
 def _find_arc_relation(topology: Topology, source: int, target: int) -> Relation:
-    """Return the most confident relation behind an arc of a path."""
     candidates = (topology.get(source, target, kind) for kind in sorted(PATH_KINDS))
     best = max(filter(None, candidates), key=lambda relation: relation.confidence, default=None)
     if best is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,10 +10,9 @@ from graph import record
 from graph.exchange import graphml, json_form
 from graph.exchange.document import GraphDocument, StatedEvidence, StatedRelation, StatedTool
 from graph.exchange.read import GraphFormat
-from graph.record import GraphMetric, RelationRecord
+from graph.record import RelationRecord
 from graph.relations import SYMMETRIC_KINDS, Evidence
 from graph.store import metrics, names, relations, tool_lists
-from graph.store.tool_lists import ListedTool
 
 DEFAULT_HOPS: Final = 2
 _WRITER_BY_FORMAT: Final = {
@@ -24,12 +23,7 @@ _WRITER_BY_FORMAT: Final = {
 
 
 class ToolNotInGraph(LookupError):
-    """A requested tool is not in the exported graph.
-
-    Attributes:
-        tool: The requested id.
-        known: Ids of the tools in the graph.
-    """
+    """A requested tool is not in the exported graph."""
 
     def __init__(self, tool: str, known: Collection[str]) -> None:
         self.tool = tool
@@ -69,12 +63,14 @@ def build_document(
         if relation.source in ids and relation.target in ids and _is_visible(relation, team)
     ]
     exported.sort(key=lambda relation: relation.file_key)
-    stored_metrics = metrics.load_metrics() if with_metrics else {}
+    stored_metrics = (
+        {pk: one._asdict() for pk, one in metrics.load_metrics().items()} if with_metrics else {}
+    )
     related = {end for relation in exported for end in (relation.source, relation.target)}
     return GraphDocument(
         team=teams.get(team, "") if team is not None else "",
         tools=tuple(
-            _to_stated_tool(name, tool, stored_metrics.get(tool.pk))
+            StatedTool(id=name, category=tool.category, metrics=stored_metrics.get(tool.pk, {}))
             for name, tool in tools.items()
             if name in related or tool.category
         ),
@@ -87,11 +83,6 @@ def extract_part(
 ) -> GraphDocument:
     """Return the part of a graph around some tools.
 
-    Args:
-        whole: The graph.
-        tools: Ids to start from.
-        hops: Steps along relations of any kind, in either direction.
-
     Raises:
         ToolNotInGraph: If a tool is not in the graph.
     """
@@ -99,33 +90,14 @@ def extract_part(
     for tool in tools:
         if tool not in known:
             raise ToolNotInGraph(tool, known)
-    return _keep_neighbourhood(whole, tools, hops=hops)
-
-
-def _keep_neighbourhood(
-    document: GraphDocument, tools: Iterable[str], *, hops: int
-) -> GraphDocument:
-    """Keep the tools within some hops, and the relations among them; O(hops x relations)."""
     reached = set(tools)
-    accepted = [relation for relation in document.relations if not relation.rejected]
+    accepted = [(one.source, one.target) for one in whole.relations if not one.rejected]
     for _ in range(hops):
-        neighbours = {
-            end
-            for relation in accepted
-            if relation.source in reached or relation.target in reached
-            for end in (relation.source, relation.target)
-        }
-        if neighbours <= reached:
-            break
-        reached |= neighbours
+        reached |= {end for pair in accepted if not reached.isdisjoint(pair) for end in pair}
     return GraphDocument(
-        team=document.team,
-        tools=tuple(tool for tool in document.tools if tool.id in reached),
-        relations=tuple(
-            relation
-            for relation in document.relations
-            if relation.source in reached and relation.target in reached
-        ),
+        team=whole.team,
+        tools=tuple(tool for tool in whole.tools if tool.id in reached),
+        relations=tuple(one for one in whole.relations if {one.source, one.target} <= reached),
     )
 
 
@@ -180,10 +152,4 @@ def _to_stated_evidence(evidence: Evidence, teams: Mapping[int, str]) -> StatedE
         origin=evidence.origin,
         team="" if evidence.team is None else teams.get(evidence.team, ""),
         last_seen_at=evidence.last_seen,
-    )
-
-
-def _to_stated_tool(name: str, tool: ListedTool, metric: GraphMetric | None) -> StatedTool:
-    return StatedTool(
-        id=name, category=tool.category, metrics={} if metric is None else metric._asdict()
     )

@@ -54,28 +54,11 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredModel:
-    """A model that was fitted and stored.
-
-    Attributes:
-        team: Primary key of the team it serves; None: all teams without runs of their own.
-        patterns: Number of patterns it was fitted to.
-        runs: Number of runs of these patterns.
-        seconds: Duration of the fit.
-    """
-
-    team: int | None
-    patterns: int
-    runs: int
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class FailedFit:
     """A scope that could not be fitted; its old model stays in force.
 
     Attributes:
-        team: As in `StoredModel`.
+        team: Primary key of the team; None: all teams without runs of their own.
         reason: Why.
     """
 
@@ -93,7 +76,7 @@ class FitOutcome:
         missing_reason: What is missing before anything can be fitted; empty: nothing.
     """
 
-    fitted: Sequence[StoredModel] = ()
+    fitted: Sequence[ModelRow] = ()
     failed: Sequence[FailedFit] = ()
     missing_reason: str = ""
 
@@ -118,13 +101,7 @@ FitScope = Callable[[int | None, "SearchIndex"], FittedScope]
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
-    """Settings for fitting models.
-
-    Attributes:
-        embedding_model: The embedding model in use.
-        max_bytes: Memory limit of the search index.
-        sealer: Unseals the history, and seals the fitted models.
-    """
+    """Settings for fitting models."""
 
     embedding_model: str
     max_bytes: int
@@ -160,11 +137,10 @@ def models_version(sealer: Sealer) -> str:
     return f"{FIT_VERSION}.{FEATURES_DIGEST}.{priors}.{sealer.digest('fitted models')}"
 
 
-def fit_due_scopes(  # noqa: PLR0913 - each is a choice of the caller
+def fit_due_scopes(
     settings: FitSettings,
     *,
     now: datetime,
-    force: bool = False,
     wait_s: float = 0.0,
     stop_s: float | None = None,
     fit_scope: FitScope | None = None,
@@ -178,7 +154,6 @@ def fit_due_scopes(  # noqa: PLR0913 - each is a choice of the caller
     Args:
         settings: Settings for fitting.
         now: Recorded as the time of each fit.
-        force: Fit even if nothing has changed.
         wait_s: How long to wait for another process to finish fitting.
         stop_s: Start no further scope after this time; None: fit all.
         fit_scope: Fits one scope; None: `fit_team`.
@@ -195,74 +170,34 @@ def fit_due_scopes(  # noqa: PLR0913 - each is a choice of the caller
         )
         stored = fitted_models.load_digests(settings.embedding_model)
         fitted_models.drop_unused_models(settings.embedding_model, stored.keys() - wanted.keys())
-        due = {
-            team: digest for team, digest in wanted.items() if force or stored.get(team) != digest
-        }
-        if missing_reason := fitted_models.explain_lacking(settings.embedding_model):
+        due = dict(wanted.items() - stored.items())
+        missing_reason = fitted_models.explain_lacking(settings.embedding_model)
+        if missing_reason or not due:
             return FitOutcome(missing_reason=missing_reason)
-        if not due:
-            return FitOutcome()
         if (index := _load_index(settings)) is None:
             return FitOutcome(missing_reason=TOO_LARGE_MESSAGE)
-        context = _FitContext(
-            index=index,
-            fit_scope=fit_scope or partial(fit_team, sealer=settings.sealer),
-            sealer=settings.sealer,
-            now=now,
-        )
-        outcome = _fit_scopes(due, context, stop_s=stop_s, on_progress=on_progress)
+        fit = fit_scope or partial(fit_team, sealer=settings.sealer)
+        last_fits = fitted_models.load_fit_times(index.model)
+        never = datetime.min.replace(tzinfo=UTC)
+        fitted: list[ModelRow] = []
+        failed: list[FailedFit] = []
+        started = time.monotonic()
+        on_progress(0, len(due))
+        oldest_first = sorted(due, key=lambda team: (last_fits.get(team, never), team or 0))
+        for number, team in enumerate(oldest_first, start=1):
+            if stop_s is not None and time.monotonic() - started > stop_s:
+                break
+            model = _fit_scope(team, index, fit, digest=due[team], sealer=settings.sealer)
+            if isinstance(model, FailedFit):
+                fitted_models.record_unfittable(
+                    team, model=index.model, digest=due[team], failure=model.reason, at=now
+                )
+                failed.append(model)
+            elif fitted_models.store_model(model, model=index.model, at=now):  # its team is there
+                fitted.append(model)
+            on_progress(number, len(due))
         patterns.drop_old_samples(keep=MAX_SAMPLED)
-    return outcome
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _FitContext:
-    """What the fits of all scopes share."""
-
-    index: SearchIndex
-    fit_scope: FitScope
-    sealer: Sealer
-    now: datetime
-
-
-def _fit_scopes(
-    due: Mapping[int | None, str],
-    context: _FitContext,
-    *,
-    stop_s: float | None,
-    on_progress: ProgressCallback,
-) -> FitOutcome:
-    """Fit scopes, the one fitted longest ago first; `due` holds their digests."""
-    fitted_at = fitted_models.load_fit_times(context.index.model)
-    never = datetime.min.replace(tzinfo=UTC)
-    order = sorted(due, key=lambda team: (fitted_at.get(team, never), team or 0))
-    fitted: list[StoredModel] = []
-    failed: list[FailedFit] = []
-    started = time.monotonic()
-    on_progress(0, len(order))
-    for number, team in enumerate(order, start=1):
-        if stop_s is not None and time.monotonic() - started > stop_s:
-            break
-        try:
-            model = _fit_scope(team, context, digest=due[team])
-        except (ValueError, ArithmeticError, TimeLimitExceeded) as error:
-            failed.append(_record_failure(team, context, digest=due[team], error=error))
-        else:
-            fitted += [model] if model is not None else []
-        on_progress(number, len(order))
     return FitOutcome(fitted=fitted, failed=failed)
-
-
-def _record_failure(
-    team: int | None, context: _FitContext, *, digest: str, error: Exception
-) -> FailedFit:
-    """Record that a scope cannot be fitted."""
-    reason = summarize_error(error)
-    log.warning("models.scope_fit_failed", team=team, reason=reason)
-    fitted_models.record_unfittable(
-        team, model=context.index.model, digest=digest, failure=reason, at=context.now
-    )
-    return FailedFit(team=team, reason=reason)
 
 
 def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedScope:
@@ -306,30 +241,28 @@ def _require_finite(*models: Any) -> None:
                 raise ValueError(f"the {field.name} of its {type(model).__name__} are not finite")
 
 
-def _fit_scope(team: int | None, context: _FitContext, *, digest: str) -> StoredModel | None:
+def _fit_scope(
+    team: int | None, index: SearchIndex, fit: FitScope, *, digest: str, sealer: Sealer
+) -> ModelRow | FailedFit:
     started = time.perf_counter()
-    with time_limit.limit_time(SCOPE_TIMEOUT_S):
-        fitted = context.fit_scope(team, context.index)
+    try:
+        with time_limit.limit_time(SCOPE_TIMEOUT_S):
+            fitted = fit(team, index)
+    except (ValueError, ArithmeticError, TimeLimitExceeded) as error:
+        reason = summarize_error(error)
+        log.warning("models.scope_fit_failed", team=team, reason=reason)
+        return FailedFit(team=team, reason=reason)
     seconds = time.perf_counter() - started
-    row = ModelRow(
+    log.info("models.fitted", team=team, seconds=round(seconds, 3), **fitted.figures)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return ModelRow(
         team=team,
         digest=digest,
-        content=context.sealer.seal_bytes(fitted.ranker),
+        content=sealer.seal_bytes(fitted.ranker),
         bindings=fitted.bindings,
         seconds=seconds,
-        peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        // RSS_UNITS_PER_KB
-        // 1_000,
+        peak_memory_mb=peak // RSS_UNITS_PER_KB // 1_000,
         figures=fitted.figures,
-    )
-    if not fitted_models.store_model(row, model=context.index.model, at=context.now):
-        return None  # the team was deleted meanwhile
-    log.info("models.fitted", team=team, seconds=round(seconds, 3), **fitted.figures)
-    return StoredModel(
-        team=team,
-        patterns=fitted.figures["patterns"],
-        runs=fitted.figures["runs"],
-        seconds=seconds,
     )
 
 

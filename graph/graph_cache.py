@@ -127,9 +127,6 @@ class GraphCache:
     It starts empty and is loaded on first use. From then on single relations are reloaded as
     notifications name them. All methods are for one event loop; the topologies and metrics they
     return never change and may be read from any thread.
-
-    Args:
-        clock: Returns the time that the age of observations is measured at.
     """
 
     def __init__(self, *, clock: Clock = _utc_now) -> None:

@@ -14,8 +14,9 @@ from graph.exchange.check import find_similar_ids
 from graph.exchange.document import ImportProblem, ImportProblems
 from graph.patterns import InvalidRun, PastRun, UnknownRunTool
 from graph.read_runs import RecordableRun
-from graph.record_runs import MAX_SAMPLED, RecordedRuns, RecordingDependencies
+from graph.record_runs import MAX_SAMPLED, RecordingDependencies
 from graph.store import recording, team_names, tool_lists
+from graph.store.recording import RecordedRuns
 from tools import ids
 from tools.query_text import QueryError
 
@@ -40,8 +41,6 @@ class ImportedHistory:
     Attributes:
         dry_run: Whether nothing was stored.
         recorded: What was recorded; for a dry run only the new and repeated runs.
-        problems: Lines that were not imported, and why; the first 1,000.
-        problem_count: Number of all problems.
         without_argument_count: Runs imported without arguments, whose form is unknown.
         truncated_count: Runs whose intent was truncated.
     """
@@ -66,13 +65,6 @@ def import_history(
 
     Valid lines are recorded in chunks; invalid ones are reported and skipped. Importing the file
     again records only what is missing.
-
-    Args:
-        content: Content of the file.
-        dependencies: Owner of the runs, and services to record them.
-        now: Time of runs without `at`.
-        dry_run: Only report what would be recorded.
-        on_progress: Called with the number of lines done and their total.
 
     Raises:
         HistoryRefused: If the file is empty or too long.

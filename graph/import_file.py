@@ -30,10 +30,6 @@ class RelationChange(NamedTuple):
     """A relation that an import adds or changes.
 
     Attributes:
-        line: Its line in the file.
-        source: Id of the source tool.
-        target: Id of the target tool.
-        kind: How they relate.
         change: `new` or `changed`.
     """
 
@@ -49,10 +45,8 @@ class ImportedRelations:
     """The outcome of an import or of its dry run.
 
     Attributes:
-        filename: Name of the imported file.
         dry_run: Whether nothing was stored.
         changes: New and changed relations, in file order.
-        same: Number of relations that are stored already with the same content.
         left_out: Number of relations not imported; the warnings say why.
         warnings: Messages for the person who imports.
     """
@@ -76,12 +70,7 @@ class ImportedRelations:
 
 
 class ImportRefused(Exception):
-    """A file that was not imported; nothing was stored.
-
-    Attributes:
-        problems: Problems by line; the first `MAX_NAMED_PROBLEMS`.
-        count: Number of all problems.
-    """
+    """A file that was not imported; nothing was stored."""
 
     def __init__(self, filename: str, problems: Sequence[ImportProblem], count: int) -> None:
         self.problems = tuple(problems[:MAX_NAMED_PROBLEMS])
@@ -272,7 +261,6 @@ class _RelationImport:
         return {dropped.key for dropped in contradictions.dropped_dependencies(stored)}
 
     def _iterate_resulting(self) -> Iterable[RelationRecord]:
-        """Yield all relations as they will be stored."""
         for key, stored in self._stored.items():
             new = self._wanted.get(key)
             yield stored if new is None else adopt.merge_relation(stored, new)

@@ -31,12 +31,7 @@ class GraphMeasurements:
 
 
 def measure_topology(topology: Topology, *, known: Mapping[int, GraphMetric]) -> GraphMeasurements:
-    """Compute the metrics of all tools, and the statistics of the graph.
-
-    Args:
-        topology: The graph.
-        known: Previous metrics, from which PageRank starts.
-    """
+    """Compute the metrics of all tools, and the statistics of the graph."""
     arcs = build_matrix(topology)
     ranks = compute_pagerank(arcs, warm={tool: metric.pagerank for tool, metric in known.items()})
     central = measure_centrality(arcs)

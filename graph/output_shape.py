@@ -66,9 +66,6 @@ def describe_shape(result: Mapping[str, Any]) -> Shape | None:
     Describes the structured content, or else the first text if it is a JSON object or list. Time
     is bounded for any result.
 
-    Args:
-        result: The result as the server sent it.
-
     Example:
         >>> describe_shape({"structuredContent": {"ids": [7]}})["properties"]
         {'ids': {'type': 'array', 'items': {'type': 'integer'}}}
@@ -180,7 +177,6 @@ class _ShapeReader:
         return {"type": "object", "properties": fields, "required": sorted(fields)}
 
     def _describe_map(self, value: Mapping[Any, Any], depth: int) -> Shape:
-        """Describe an object whose keys are data."""
         return _make_map(
             self.describe_value(item, depth + 1) for item in islice(value.values(), MAX_ITEMS)
         )
@@ -266,7 +262,6 @@ def detect_format(text: str) -> str:
 
 
 def _parse_text_content(content: object) -> dict[Any, Any] | list[Any] | None:
-    """Parse the first text of a result, if it is a JSON object or list."""
     blocks = islice(content, MAX_BLOCKS) if isinstance(content, list) else ()
     text = next(
         (b.get("text") for b in blocks if isinstance(b, dict) and b.get("type") == "text"), None
@@ -348,7 +343,6 @@ def _merge_type_parts(
 
 
 def _merge_items(first: Mapping[str, Any], second: Mapping[str, Any], depth: int) -> Shape:
-    """Merge lists; an empty one has no items."""
     items = [shape["items"] for shape in (first, second) if "items" in shape]
     if not items:
         return {}
@@ -356,7 +350,6 @@ def _merge_items(first: Mapping[str, Any], second: Mapping[str, Any], depth: int
 
 
 def _merge_objects(first: Mapping[str, Any], second: Mapping[str, Any], depth: int) -> Shape:
-    """Merge objects by field name, or into a map if either is one."""
     if "additionalProperties" in first or "additionalProperties" in second:
         return _merge_maps(first, second, depth)
     left, right = first.get("properties", {}), second.get("properties", {})

@@ -34,11 +34,7 @@ class InvalidRun(ValueError):
 
 
 class UnknownRunTool(InvalidRun):
-    """A run of an unknown tool.
-
-    Attributes:
-        tool: Its name in the run.
-    """
+    """A run of an unknown tool."""
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
@@ -73,7 +69,6 @@ class PastRun:
         intent: The task that was requested.
         tasks: In the order they ran, as far as known.
         succeeded: Whether the whole workflow succeeded.
-        at: When it ended.
         weight: How certain it is that it was this workflow, for this intent, in (0, 1]; 1: it was
             run as such.
         person: Primary key of the private team of who ran it; None: it was imported by an admin.
@@ -92,7 +87,6 @@ class ReferencedValue(NamedTuple):
     """A value that an argument takes from another task.
 
     Attributes:
-        parameter: The argument that is or contains it.
         task: Id of the task that produced it.
         pointer: JSON pointer into that task's result.
     """
@@ -169,10 +163,6 @@ def workflow_to_document(
     """Return a workflow as stored: tools by canonical id, no values.
 
     Argument names and pointer steps that look like values are masked.
-
-    Args:
-        workflow: The workflow.
-        names: Canonical ids of its tools, by primary key.
     """
     return [
         {
@@ -247,7 +237,8 @@ def _iterate_references(task: RunTask) -> Iterator[ReferencedValue]:
         if canonical.is_deeper_than(value, MAX_DEPTH):
             raise InvalidRun(f"an argument is nested deeper than {MAX_DEPTH} levels")
         for _, target in iterate_references(value):
-            yield ReferencedValue(parameter, target.task, target.pointer)
+            if not target.select:  # only whole values are learned
+                yield ReferencedValue(parameter, target.task, target.pointer)
 
 
 def _check_ids(tasks: Sequence[RunTask]) -> None:

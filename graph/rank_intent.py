@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.ranking.tool_view import ToolView
     from tools.embed.embedder import Embedder
+    from tools.embed.reader import ReadStatements
     from tools.search_index import SearchIndex
 
 NOT_LOADED_MESSAGE: Final = "the catalogue is still loading; try again in a second"
@@ -39,9 +40,9 @@ class RankedIntent:
     """Ranked sets of tools, and the models that bind their arguments.
 
     Attributes:
-        ranking: Ranking of the sets.
         binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: What the team's past runs bound parameters to; None: nothing is known.
+        read: Reads which arguments the intent states; None: nothing does.
         rank_again: Ranks the same intent with additional tools considered; blocking, in memory.
             None if nothing was ranked.
         known_word_share: Share of the intent's words that occur in the texts of some tool, in
@@ -52,6 +53,7 @@ class RankedIntent:
     ranking: Ranking
     binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
+    read: ReadStatements | None = None
     rank_again: Callable[[Sequence[int]], Ranking] | None = None
     known_word_share: float = 1.0
     fallback_reason: str = ""
@@ -80,6 +82,7 @@ def rank_intent(  # noqa: PLR0913 - each is a source of its own
     models: TeamModels | None,
     team: int | None = None,
     within: frozenset[int] | None = None,
+    read: ReadStatements | None = None,
 ) -> RankedIntent:
     """Rank the sets of tools that may serve an intent; CPU-bound, in memory.
 
@@ -91,6 +94,7 @@ def rank_intent(  # noqa: PLR0913 - each is a source of its own
         models: Models in force for the team; None: they could not be read.
         team: Primary key of the caller's team.
         within: The only tools that exist for the caller; None: all that its team sees.
+        read: Reads which arguments the intent states.
 
     Raises:
         RankingUnavailable: If the index, the models or an embedding is missing.
@@ -103,7 +107,13 @@ def rank_intent(  # noqa: PLR0913 - each is a source of its own
     except EmbeddingUnavailable as error:
         raise RankingUnavailable(str(error)) from None
     return rank_encoded(
-        encoded, index=index, models=models, team=team, within=within, considered=considered
+        encoded,
+        index=index,
+        models=models,
+        team=team,
+        within=within,
+        considered=considered,
+        read=read,
     )
 
 
@@ -126,7 +136,7 @@ def _require_usable_models(
     return index, models
 
 
-def rank_encoded(
+def rank_encoded(  # noqa: PLR0913 - each is a source of its own
     encoded: EncodedIntent,
     *,
     index: SearchIndex,
@@ -134,16 +144,9 @@ def rank_encoded(
     team: int | None = None,
     within: frozenset[int] | None = None,
     considered: Sequence[int] = (),
+    read: ReadStatements | None = None,
 ) -> RankedIntent:
     """Rank the sets of tools for an encoded intent; in memory, blocking.
-
-    Args:
-        encoded: The intent.
-        index: Search index of the catalogue.
-        models: Models in force for the team.
-        team: Primary key of the caller's team.
-        within: The only tools that exist for the caller; None: all that its team sees.
-        considered: Tools to consider in any case.
 
     Raises:
         RankingUnavailable: If no tool that the team sees can be compared.
@@ -165,6 +168,7 @@ def rank_encoded(
         ranking=ranking,
         binding_model=models.binding_model,
         knowledge=models.knowledge,
+        read=read,
         rank_again=rank_again,
         known_word_share=_known_word_share(encoded, view),
     )

@@ -33,7 +33,6 @@ class TeamModels:
 
     Attributes:
         ranker: Fitted to the history that the team sees, or the shipped one.
-        binding_model: Likewise.
         knowledge: Where the arguments of its past runs came from.
         digest: Digest of the history that the models were fitted to; empty: none.
     """
@@ -123,7 +122,6 @@ class RankerCache:
                 await asyncio.sleep(RETRY_S)
 
     async def _load_team(self, team: int | None) -> bool:
-        """Load the models of a team; on a database error keep the old ones and return False."""
         assert self._model is not None  # noqa: S101 - checked by `load`
         previous = self._models_by_team.get(team)
         try:
@@ -172,7 +170,6 @@ def _load_team_models(
 
 
 def _read_models(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, BindingModel, str]:
-    """Read the stored models of a team; fall back to the shipped ones if unreadable."""
     from graph.store import fitted_models  # noqa: PLC0415 - with them
     from graph.suggestion.binding.model import BindingModel, load_shipped_model
     from graph.suggestion.ranking import fit

@@ -36,9 +36,6 @@ class RecordableRun:
     """A run that can be recorded.
 
     Attributes:
-        run: The finished run.
-        reading: Reading of its intent.
-        workflow: Its workflow without values.
         row: The row to store, still without vectors and binding uses.
     """
 
@@ -68,13 +65,6 @@ def read_run(
     sealer: Sealer,
 ) -> RecordableRun:
     """Check a run and build its row, without vectors.
-
-    Args:
-        run: The run.
-        team: The owning team; None: a shared run.
-        tools: Tools by primary key.
-        private: Owners of the tools that are private to one team.
-        sealer: Seals and digests its intent.
 
     Raises:
         InvalidRun: If it cannot be recorded, or called a tool that not all who would learn from

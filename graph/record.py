@@ -31,42 +31,46 @@ class SelfRelationError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RelationRecord:
-    """A relation as stored, with its evidence.
-
-    Attributes:
-        pk: Primary key; 0: not stored yet.
-        source: Primary key of the source tool.
-        target: Primary key of the target tool.
-        kind: How they relate.
-        required: For `depends_on`: whether the source cannot do without the target.
-        rejected: Whether a person rejected it.
-        reason: Why it holds; mostly used for alternatives.
-        version: For `replaces`: since which version.
-        deprecated_at: For `replaces`: when the target became deprecated.
-        evidence: The evidence of all teams.
-    """
-
-    pk: int = 0
+class _Related:
     source: int
     target: int
     kind: RelationKind
-    required: bool = True
-    rejected: bool = False
-    reason: str = ""
-    version: str = ""
-    deprecated_at: date | None = None
-    evidence: tuple[Evidence, ...] = ()
 
     @property
     def key(self) -> RelationKey:
         """The identifying key."""
         return (self.source, self.target, self.kind)
 
-    @property
-    def curated_evidence(self) -> Evidence | None:
-        """The evidence that a person of this installation curated, if any."""
-        return next((item for item in self.evidence if item.is_curated_here), None)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Attributes(_Related):
+    """The attributes of a relation.
+
+    Attributes:
+        required: For `depends_on`: whether the source cannot do without the target.
+        version: For `replaces`: since which version.
+        deprecated_at: For `replaces`: when the target became deprecated.
+    """
+
+    required: bool = True
+    reason: str = ""
+    version: str = ""
+    deprecated_at: date | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RelationRecord(_Attributes):
+    """A relation as stored, with its evidence.
+
+    Attributes:
+        pk: Primary key; 0: not stored yet.
+        rejected: Whether a person rejected it.
+        evidence: The evidence of all teams.
+    """
+
+    pk: int = 0
+    rejected: bool = False
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def observing_teams(self) -> set[int]:
@@ -75,63 +79,32 @@ class RelationRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RelationClaim:
+class RelationClaim(_Attributes):
     """A claim that two tools are related, to be stored.
 
     Attributes:
-        source: Primary key of the source tool.
-        target: Primary key of the target tool.
-        kind: How they relate.
         confidence: Probability that it holds, in [0, 1]; None: left to the source.
-        required: For `depends_on`: whether the source cannot do without the target.
-        reason: Why it holds; mostly used for alternatives.
-        version: For `replaces`: since which version.
-        deprecated_at: For `replaces`: when the target became deprecated.
         fields: For `provides`: {"output", "input"} JSON pointers.
     """
 
-    source: int
-    target: int
-    kind: RelationKind
     confidence: float | None = None
-    required: bool = True
-    reason: str = ""
-    version: str = ""
-    deprecated_at: date | None = None
     fields: tuple[Mapping[str, str], ...] = ()
-
-    @property
-    def key(self) -> RelationKey:
-        """The identifying key of the relation."""
-        return (self.source, self.target, self.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RelationObservation:
+class RelationObservation(_Related):
     """Counts of a relation observed in one or more runs.
 
     Attributes:
-        source: Primary key of the source tool.
-        target: Primary key of the target tool.
-        kind: How they relate.
         successes: Times it held (`often_used_with`: co-occurrences).
         failures: Times it did not (`often_used_with`: the larger usage count minus successes).
         seconds: For `precedes`: average time between the two calls where it held.
-        at: When it was last observed.
     """
 
-    source: int
-    target: int
-    kind: RelationKind
     successes: float = 0.0
     failures: float = 0.0
     seconds: float | None = None
     at: datetime
-
-    @property
-    def key(self) -> RelationKey:
-        """The identifying key of the relation."""
-        return (self.source, self.target, self.kind)
 
 
 class GraphMetric(NamedTuple):
@@ -148,6 +121,17 @@ class GraphMetric(NamedTuple):
     community: int
     betweenness: float
     closeness: float
+
+
+class CallCount(NamedTuple):
+    """Calls of a tool."""
+
+    calls: int
+    failures: int
+
+    def __add__(self, other: CallCount) -> CallCount:  # type: ignore[override]
+        """Add up two counts."""
+        return CallCount(self.calls + other.calls, self.failures + other.failures)
 
 
 def relation_from_claim(claim: RelationClaim, evidence: Evidence) -> RelationRecord:
@@ -245,7 +229,6 @@ def _collect_fields(evidence: list[Evidence]) -> list[Mapping[str, str]]:
 
 
 def _sum_decayed_counts(evidence: list[Evidence], *, now: datetime) -> dict[str, float]:
-    """Sum the observed counts, each decayed by its age."""
     held = failed = timed_successes = seconds = 0.0
     for item in evidence:
         if item.source is not EvidenceSource.OBSERVED:

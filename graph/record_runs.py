@@ -11,7 +11,7 @@ from graph import read_runs
 from graph.patterns import MIN_SUPPORT, PastRun
 from graph.read_runs import RecordableRun
 from graph.store import recording, team_names
-from graph.store.recording import RunRow
+from graph.store.recording import RecordedRuns, RunRow
 from tools.embed.embedder import Embedder, EmbeddingUnavailable
 
 if TYPE_CHECKING:
@@ -26,33 +26,6 @@ MAX_SAMPLED: Final = 2_000
 """Newest runs whose values the model of bindings is fitted to."""
 
 ProgressCallback = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordedRuns:
-    """Counts of recorded runs.
-
-    Attributes:
-        new_runs: Newly recorded runs.
-        repeated_runs: Runs with a known key, which were skipped.
-        patterns: Patterns new to the team.
-        unembedded: Patterns of new runs without vectors because the model cannot be loaded; they
-            are not learned from until `embed` has run.
-    """
-
-    new_runs: int = 0
-    repeated_runs: int = 0
-    patterns: int = 0
-    unembedded: int = 0
-
-    def __add__(self, other: RecordedRuns) -> RecordedRuns:
-        """Add up the counts of two recordings."""
-        return RecordedRuns(
-            new_runs=self.new_runs + other.new_runs,
-            repeated_runs=self.repeated_runs + other.repeated_runs,
-            patterns=self.patterns + other.patterns,
-            unembedded=self.unembedded + other.unembedded,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +59,6 @@ def record_runs(
 
     Each chunk of `CHUNK_SIZE` runs is one transaction: after an interruption, call it again with
     the same runs. Safe in several processes at once.
-
-    Args:
-        runs: In any order; of two with the same key the first wins.
-        team: As in `RecordingDependencies`.
-        embedder: Likewise.
-        sealer: Likewise.
-        index: Likewise.
-        on_progress: Called with the number of runs done and their total.
 
     Raises:
         InvalidRun: If a run is invalid or names an unknown tool; nothing is recorded then.
@@ -161,15 +126,10 @@ def _record_chunk(
         for run in new
     ]
     model = dependencies.embedder.model if dependencies.embedder else ""
-    stored = recording.record_rows(
+    recorded = recording.record_rows(
         rows, team=dependencies.team, model=model, sealer=dependencies.sealer
     )
-    return RecordedRuns(
-        new_runs=stored.runs,
-        repeated_runs=len(runs) - stored.runs,
-        patterns=stored.patterns,
-        unembedded=stored.unembedded,
-    )
+    return recorded + RecordedRuns(repeated_runs=len(runs) - len(new))
 
 
 def _select_teaching(new: Sequence[RecordableRun], team: int | None) -> set[RecordableRun]:
@@ -207,7 +167,6 @@ def _make_row(
 def _encode_intents(
     new: Sequence[RecordableRun], dependencies: RecordingDependencies
 ) -> dict[str, EncodedIntent]:
-    """Encode the intents whose vectors are needed; return them by text."""
     if dependencies.embedder is None:
         return {}
     from graph import encode

@@ -40,7 +40,6 @@ class RefreshResult:
         deleted_relations: Number of relations deleted for lack of evidence.
         computed: Whether metrics were computed, because relations had changed.
         snapshot: Primary key of the snapshot taken; None: none was due.
-        duration_s: Duration in seconds.
     """
 
     is_busy: bool = False
@@ -65,7 +64,7 @@ def is_outdated(*, now: datetime) -> bool:
 
 
 def refresh_graph(
-    *, now: datetime, force: bool = False, snapshot: str | None = None, wait_s: float = 30.0
+    *, now: datetime, snapshot: str | None = None, wait_s: float = 30.0
 ) -> RefreshResult:
     """Derive relations and compute metrics where inputs have changed; one process at a time.
 
@@ -74,7 +73,6 @@ def refresh_graph(
 
     Args:
         now: Time that the age of observations is measured at.
-        force: Derive and compute even if nothing has changed.
         snapshot: Take a snapshot with this reason, even if none is due.
         wait_s: How long to wait for another process to finish its refresh.
     """
@@ -83,8 +81,8 @@ def refresh_graph(
         if not is_ours:
             return RefreshResult(is_busy=True, duration_s=time.perf_counter() - started)
         deleted = writing.retry_on_conflict(relations.delete_unsupported)
-        derived = _derive_relations(now, force=force)
-        computed = _compute_metrics(now, force=force)
+        derived = _derive_relations(now)
+        computed = _compute_metrics(now)
         snapshot_pk = _store_due_snapshot(now, reason=snapshot)
     result = RefreshResult(
         derived=derived,
@@ -105,10 +103,10 @@ def _relations_version(now: datetime) -> str:
     return f"{COMPUTATION_VERSION}.{state.shared_relations_version(now)}"
 
 
-def _derive_relations(now: datetime, *, force: bool) -> RelationChanges | None:
+def _derive_relations(now: datetime) -> RelationChanges | None:
     """Derive relations from schemas and shapes, and store the shipped ones."""
     previous_version, version = state.load_state().derived_from, _inputs_version()
-    if version == previous_version and not force:
+    if version == previous_version:
         return None
     from graph import shipped  # noqa: PLC0415 - only if something has changed
     from graph.data_flow import observed  # noqa: PLC0415 - likewise
@@ -133,10 +131,9 @@ def _derive_relations(now: datetime, *, force: bool) -> RelationChanges | None:
     return writing.retry_on_conflict(store_relations)
 
 
-def _compute_metrics(now: datetime, *, force: bool) -> bool:
-    """Compute the metrics of the shared graph, warm-starting from the stored ones."""
+def _compute_metrics(now: datetime) -> bool:
     version = _relations_version(now)
-    if version == state.load_state().computed_from and not force:
+    if version == state.load_state().computed_from:
         return False
     computed, statistics = _measure_topology(relations.load_topology(now=now))
 
@@ -159,14 +156,13 @@ def _measure_topology(topology: Topology) -> tuple[Mapping[int, GraphMetric], Ma
 
 
 def _is_snapshot_due(now: datetime, version: str) -> bool:
-    last = snapshots.load_newest(snapshots.SCHEDULED_REASON)
+    last = snapshots.load_newest_scheduled()
     if last is None:
         return relations.has_relations()
     return now - last.taken_at >= SNAPSHOT_INTERVAL and last.digest != version
 
 
 def _store_due_snapshot(now: datetime, *, reason: str | None) -> int | None:
-    """Take a snapshot if requested, or if due: a day after the last, if anything changed."""
     stored = state.load_state()
     if reason is None and not _is_snapshot_due(now, stored.computed_from):
         return None

@@ -76,7 +76,6 @@ class Evidence:
     """The evidence of one source for a relation.
 
     Attributes:
-        source: Where it comes from.
         confidence: Stated by the source, in [0, 1]; None if it only counts.
         successes: Times the relation held (`often_used_with`: co-occurrences); fractional, since
             counts decay.
@@ -99,22 +98,13 @@ class Evidence:
     team: int | None = None
     last_seen: datetime
 
-    @property
-    def is_curated_here(self) -> bool:
-        """Whether a person of this installation curated it, as opposed to shipped data."""
-        return self.source is EvidenceSource.CURATED and self.origin != SHIPPED
-
 
 class Relation(NamedTuple):
     """A relation between two tools as callers of one team see it.
 
     Attributes:
-        source: Primary key of the source tool.
-        target: Primary key of the target tool.
-        kind: How they relate.
         confidence: Probability that it holds, in [0, 1].
         required: For `depends_on`: whether the source cannot do without the target.
-        sources: Sources of its evidence.
         detail: Further data; keys `reason`, `version`, `deprecated_at`, `seconds`,
             `successes`, `failures`, `fields` (a list of {"output", "input"} JSON pointers).
     """
@@ -206,10 +196,6 @@ def combine_confidence(evidence: Iterable[Evidence], *, now: datetime) -> float:
     Curated evidence is taken as it is. Otherwise the best confidence of schemas and imports is a
     prior that observed runs update: the mean of a Beta distribution, its counts decayed by age.
     Thus few runs change it little, whatever share of them it held in.
-
-    Args:
-        evidence: All evidence that counts for the caller.
-        now: Time that ages are measured at.
 
     Example:
         >>> from datetime import UTC

@@ -43,7 +43,6 @@ class Community:
 
     Attributes:
         number: Its number; the largest community is 0.
-        size: Number of tools.
         members: Ids of its most central tools by PageRank.
     """
 
@@ -57,7 +56,6 @@ class DependencyCycle:
     """Tools that depend on each other in a cycle.
 
     Attributes:
-        tools: Ids.
         dropped: Dependencies that orders drop, in words with their confidence.
     """
 
@@ -71,15 +69,11 @@ class GraphReport:
 
     Attributes:
         catalogue_tools: Number of tools that servers list.
-        statistics: Statistics of the graph.
         cycles: The largest dependency cycles.
         communities: The largest, each with its most central members.
         top: The first tools by `pagerank`, `betweenness` and `closeness`.
-        isolated: The first tools without relations, by id.
         most_called: The tools called most by all teams together.
-        calls: Number of all calls.
         derived_at: When relations were last derived from schemas; None: never.
-        computed_at: When metrics were last computed; None: never.
         is_outdated: Whether their inputs have changed since.
         snapshots: Stored snapshots, newest first.
     """
@@ -99,12 +93,7 @@ class GraphReport:
 
 
 def build_report(*, now: datetime, top: int = DEFAULT_TOP) -> GraphReport:
-    """Describe the shared graph.
-
-    Args:
-        now: Time that the age of observations is measured at.
-        top: Number of tools, communities and cycles to list.
-    """
+    """Describe the shared graph."""
     from graph.algorithms.statistics import describe_graph  # noqa: PLC0415 - heavy
 
     catalogue = {tool.pk: name for name, tool in tool_lists.load_listed_tools().items()}
@@ -136,12 +125,7 @@ def build_report(*, now: datetime, top: int = DEFAULT_TOP) -> GraphReport:
 
 
 def compare_with_snapshot(pk: int, *, now: datetime) -> SnapshotDifference:
-    """Compare the current graph with a snapshot.
-
-    Args:
-        pk: Primary key of the snapshot.
-        now: Time that the age of observations is measured at.
-    """
+    """Compare the current graph with a snapshot."""
     from graph.snapshots import compare_snapshots, snapshot_content  # noqa: PLC0415 - rarely used
 
     topology, stored_metrics = relations.load_topology(now=now), metrics.load_metrics()
@@ -176,7 +160,6 @@ def _make_name_lookup(tools: Collection[int]) -> Callable[[int], str]:
 
 
 def _sum_calls(usage_counts: Iterable[tuple[tuple[int, int | None], int]]) -> dict[int, int]:
-    """Sum the calls of all teams by tool."""
     calls: dict[int, int] = defaultdict(int)
     for (tool, _), count in usage_counts:
         calls[tool] += count
@@ -241,6 +224,5 @@ def _top_by_measure(
 def _greatest_values(
     values: Iterable[tuple[int, float]], name_of: Callable[[int], str], top: int
 ) -> tuple[ValuedTool, ...]:
-    """Return the tools with the greatest positive values."""
     ordered = sorted((-value, tool) for tool, value in values if value > 0)
     return tuple(ValuedTool(name_of(tool), -negated) for negated, tool in ordered[:top])

@@ -42,10 +42,6 @@ class ShapeRecorder:
 
     At most one result per second is read for each tool and team. All methods are for one event
     loop; the work is done on a database thread.
-
-    Args:
-        on_changed: Called when a stored shape has changed.
-        clock: Returns the time of results.
     """
 
     def __init__(

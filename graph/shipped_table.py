@@ -18,11 +18,7 @@ class ShippedRelation(NamedTuple):
     """A relation between two tools by their names.
 
     Attributes:
-        source: Name of the source tool.
-        kind: How they relate.
-        target: Name of the target tool.
         confidence: Probability that one matters if the other is used, in [0, 1].
-        reason: Why it holds.
     """
 
     source: str

@@ -46,11 +46,7 @@ class RankChange(NamedTuple):
     """A tool whose position by PageRank changed.
 
     Attributes:
-        tool: Its id.
-        before: Its earlier PageRank.
-        after: Its later PageRank.
         place_before: Its earlier position, from 1, among the tools of both snapshots.
-        place_after: Its later position.
     """
 
     tool: str
@@ -65,8 +61,6 @@ class SnapshotDifference:
     """The differences between an earlier and a later snapshot.
 
     Attributes:
-        tools_added: Ids.
-        tools_removed: Ids.
         relations_added: Sorted by ids.
         relations_removed: Likewise.
         relations_changed: Largest change first.
@@ -116,10 +110,6 @@ def compare_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> Sn
     """Compare two snapshots.
 
     O(tools log tools + relations log relations).
-
-    Args:
-        before: The earlier one.
-        after: The later one.
     """
     tools = {tool["id"]: tool for tool in before["tools"]}
     later_tools = {tool["id"]: tool for tool in after["tools"]}

@@ -53,10 +53,6 @@ def is_locator(value: object) -> bool:
 def is_steering(keys: Sequence[str], value: object) -> bool:
     """Whether a value is or holds a place or a text, by its form or by the keys on the way to it.
 
-    Args:
-        keys: From the outermost object to the value.
-        value: Any JSON value.
-
     Example:
         >>> is_steering(["options"], {"unit": "metric"}), is_steering(["options"], {"to": "bob"})
         (False, True)

@@ -7,13 +7,12 @@ from functools import cached_property
 from itertools import chain, pairwise
 from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.garbage import pause_collection
 from graph.relations import (
     PATH_KINDS,
     SYMMETRIC_KINDS,
-    EvidenceSource,
     Relation,
     RelationKey,
     RelationKind,
@@ -22,7 +21,6 @@ from graph.relations import (
 
 if TYPE_CHECKING:
     import numpy as np
-    from networkx import MultiDiGraph
     from numpy.typing import NDArray
 
 HeldRelations = Relation | list[Relation]
@@ -139,10 +137,6 @@ class Topology:
         """Return the neighbours of a tool on paths, in either direction, by falling confidence.
 
         Ties are in the order of primary keys.
-
-        Args:
-            tool: Primary key of the tool.
-            dependents: Whether the tools that depend on it count as neighbours.
         """
         return self._neighbours[tool] if dependents else self._neighbours_but_dependents[tool]
 
@@ -153,39 +147,6 @@ class Topology:
     def collect_tools(self) -> set[int]:
         """Return the tools that have relations."""
         return self._tools.collect_tools()
-
-    def to_networkx(self) -> MultiDiGraph[int]:
-        """Return a networkx graph with one edge per relation, keyed by its kind."""
-        import networkx as nx
-
-        graph = nx.MultiDiGraph()
-        graph.add_edges_from(
-            (
-                relation.source,
-                relation.target,
-                relation.kind.value,
-                {
-                    "confidence": relation.confidence,
-                    "required": relation.required,
-                    "sources": relation.sources,
-                    "detail": relation.detail,
-                },
-            )
-            for relation in self.iterate_relations()
-        )
-        return graph
-
-    @classmethod
-    def from_networkx(cls, graph: MultiDiGraph[int]) -> Topology:
-        """Return the topology of a graph of the form `to_networkx` returns.
-
-        Raises:
-            ValueError: If the key of an edge is not a kind of relation.
-        """
-        return cls(
-            _relation_from_edge(source, target, key, attributes)
-            for source, target, key, attributes in graph.edges(keys=True, data=True)
-        )
 
     def __contains__(self, tool: int) -> bool:
         return self._tools[tool] is not _NO_RELATIONS
@@ -418,7 +379,6 @@ class _ArcMap(dict[int, Arcs]):
 
 
 def _find_spans(ends: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
-    """Return the range of each tool's places in a sorted array."""
     import numpy as np
 
     starts = np.flatnonzero(np.diff(ends, prepend=ends[0] - 1))
@@ -455,18 +415,3 @@ def _iterate_kind(row: Mapping[int, HeldRelations], kind: RelationKind) -> Itera
         for relation in _as_list(held):
             if relation.kind is kind:
                 yield relation
-
-
-def _relation_from_edge(
-    source: int, target: int, key: str, attributes: Mapping[str, Any]
-) -> Relation:
-    """Read an edge; missing attributes take the defaults of a relation."""
-    return Relation(
-        source=source,
-        target=target,
-        kind=RelationKind(key),
-        confidence=float(attributes.get("confidence", 1.0)),
-        required=bool(attributes.get("required", True)),
-        sources=tuple(EvidenceSource(name) for name in attributes.get("sources", ())),
-        detail=attributes.get("detail", {}),
-    )

@@ -12,8 +12,9 @@ from django.db import Error as DatabaseError
 
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
+from graph.record import CallCount
 from graph.store import usage
-from graph.store.usage import CallCount, UsageKey
+from graph.store.usage import UsageKey
 
 FLUSH_INTERVAL_S: Final = 1.0
 RETRY_S: Final = 5.0
@@ -51,9 +52,6 @@ class UsageCounter:
 
     All methods are for one event loop. Counts of other processes become visible when this one
     next writes a count of the same tool and team, or reloads.
-
-    Args:
-        clock: Returns the time of calls.
     """
 
     def __init__(self, *, clock: Callable[[], datetime] = _utc_now) -> None:
@@ -65,13 +63,7 @@ class UsageCounter:
         self._is_loaded = False
 
     def count_call(self, tool: int, team: int | None, failed: bool) -> None:
-        """Count a call.
-
-        Args:
-            tool: Primary key.
-            team: Of the caller; None: a caller without a team.
-            failed: Whether it failed.
-        """
+        """Count a call."""
         calls, failures = self._pending.get((tool, team), (0, 0))
         self._pending[tool, team] = CallCount(calls + 1, failures + failed)
         known = self._known.setdefault(team, {})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.past_use import PastUse
+from tools.fusion import PastUse
 
 if TYPE_CHECKING:
     from graph.ranker_cache import TeamModels

@@ -40,10 +40,6 @@ _KIND_PHRASES: Final[Mapping[RelationKind, str]] = {
 def write_sentence(relation: Relation, name_of: Callable[[int], str]) -> str:
     """Write the claim of a relation as a sentence.
 
-    Args:
-        relation: Any relation.
-        name_of: Returns the name of a tool by primary key.
-
     Example:
         >>> write_sentence(Relation(1, 2, RelationKind.DEPENDS_ON, 0.9, False),
         ...     {1: "a:x", 2: "b:y"}.__getitem__)
@@ -141,12 +137,6 @@ def _write_ground(kind: RelationKind, evidence: Evidence, teams: Callable[[int],
 
 def write_counts(kind: RelationKind, successes: float, failures: float, *, by: str = "") -> str:
     """Describe how often a relation held; decayed counts are rounded and marked "about".
-
-    Args:
-        kind: Kind of the relation.
-        successes: Times it held.
-        failures: Times it did not.
-        by: Who observed it, such as " by team blue".
 
     Example:
         >>> (write_counts(RelationKind.OFTEN_USED_WITH, 6.7, 1.2),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +16,6 @@ from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.references import LITERAL, is_reference_mark, make_reference
 from learning.episodes import Episode, SessionCall, ValueSource
-from learning.latency import BOUNDS_MS
 
 FIRST_ITEM: Final = "0"
 """The item of a list that represents all of them, as for for-each tasks."""
@@ -31,11 +29,6 @@ def build_ended_run(episode: Episode, *, run: UUID, contributor: Contributor) ->
     values from the same places, save for the item of a list, are one task, as if it had run for
     each item. A task waits for those it takes values from; besides, calls that may change
     something keep their place, since values alone do not show what they need.
-
-    Args:
-        episode: The episode.
-        run: Id that it counts by.
-        contributor: Whose it is.
     """
     made = _fold_retries(episode.calls)
     groups = _group_by_task(made)
@@ -74,7 +67,6 @@ class _TaskKey(NamedTuple):
 
 
 def _group_by_task(calls: Iterable[SessionCall]) -> dict[str, list[SessionCall]]:
-    """Return calls by the id of their task, in order."""
     groups: dict[str, list[SessionCall]] = {}
     ids_by_key: dict[_TaskKey, str] = {}
     task_ids: dict[int, str] = {}
@@ -180,13 +172,12 @@ def _sum_calls(name: str, group: Sequence[SessionCall]) -> AnsweredCalls:
 
 
 def _count_durations(calls: Iterable[SessionCall]) -> tuple[CallDurations, ...]:
-    found: dict[tuple[str, int], list[float]] = defaultdict(list)
+    found: dict[str, list[float]] = defaultdict(list)
     for call in calls:
-        duration_ms = call.duration_s * MS_PER_S
-        found[call.tool, bisect_right(BOUNDS_MS, duration_ms)].append(duration_ms)
+        found[call.tool].append(call.duration_s * MS_PER_S)
     return tuple(
-        CallDurations(tool=tool, bucket=bucket, calls=len(each), total_ms=sum(each))
-        for (tool, bucket), each in sorted(found.items())
+        CallDurations(tool=tool, calls=len(each), total_ms=sum(each))
+        for tool, each in sorted(found.items())
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 BINS: Final = 10
@@ -21,10 +22,6 @@ MIN_GAIN_ERRORS: Final = 1.0
 """Standard errors by which the correction must beat the identity on outcomes not fitted to."""
 CLAMP: Final = 0.001
 """Confidences are kept this far from 0 and 1, whose logits are infinite."""
-MAX_STEPS: Final = 50
-MAX_STEP: Final = 1.0
-"""Longest step of either variable, in logits."""
-TOLERANCE: Final = 1e-9
 
 
 class JudgedConfidence(NamedTuple):
@@ -32,7 +29,6 @@ class JudgedConfidence(NamedTuple):
 
     Attributes:
         confidence: As stated, in [0, 1].
-        is_right: Whether the prediction was right.
         weight: How sure that is, in (0, 1].
     """
 
@@ -45,8 +41,6 @@ class ReliabilityBin(NamedTuple):
     """Predictions of similar confidence.
 
     Attributes:
-        samples: Number of them.
-        weight: Sum of their weights.
         confidence: Mean confidence, in [0, 1].
         share_right: Share that was right, in [0, 1].
     """
@@ -166,59 +160,33 @@ def choose_correction(samples: Sequence[JudgedConfidence]) -> CalibrationMap:
 def fit_correction(samples: Sequence[JudgedConfidence]) -> CalibrationMap:
     """Return the most probable correction, with a prior around the identity.
 
-    Newton's method on a strictly concave function of two variables; O(samples) for each step.
     Where outcomes run against confidence, the slope stays at `MIN_SLOPE`.
 
     Args:
         samples: May be empty: then it is the identity.
+
+    Complexity:
+        O(samples) for each of at most `logistic.MAX_STEPS` steps.
     """
-    points = [(_logit(one.confidence), float(one.is_right), one.weight) for one in samples]
-    fitted = _climb(points, CalibrationMap(), is_slope_free=True)
-    if fitted.slope >= MIN_SLOPE:
-        return fitted
-    return _climb(points, CalibrationMap(slope=MIN_SLOPE), is_slope_free=False)
+    import numpy as np
 
+    from graph.suggestion.ranking.logistic import fit_logistic
 
-def _climb(
-    points: Sequence[tuple[float, float, float]], start: CalibrationMap, *, is_slope_free: bool
-) -> CalibrationMap:
-    intercept, slope = start.intercept, start.slope
-    for _ in range(MAX_STEPS):
-        step_a, step_b = _newton_step(points, intercept, slope, is_slope_free=is_slope_free)
-        longest = max(abs(step_a), abs(step_b))
-        if longest < TOLERANCE:
-            break
-        # A full step may overshoot far from the optimum.
-        share = min(1.0, MAX_STEP / longest)
-        intercept, slope = intercept + share * step_a, slope + share * step_b
-    return CalibrationMap(intercept, slope)
-
-
-def _newton_step(
-    points: Sequence[tuple[float, float, float]],
-    intercept: float,
-    slope: float,
-    *,
-    is_slope_free: bool,
-) -> tuple[float, float]:
-    gradient_a = -intercept / INTERCEPT_DEVIATION**2
-    gradient_b = (1.0 - slope) / SLOPE_DEVIATION**2
-    curve_aa, curve_ab, curve_bb = 1 / INTERCEPT_DEVIATION**2, 0.0, 1 / SLOPE_DEVIATION**2
-    for logit, outcome, weight in points:
-        chance = _sigmoid(intercept + slope * logit)
-        error, spread = weight * (outcome - chance), weight * chance * (1.0 - chance)
-        gradient_a += error
-        gradient_b += error * logit
-        curve_aa += spread
-        curve_ab += spread * logit
-        curve_bb += spread * logit * logit
-    if not is_slope_free:
-        return gradient_a / curve_aa, 0.0
-    determinant = curve_aa * curve_bb - curve_ab * curve_ab
-    return (
-        (curve_bb * gradient_a - curve_ab * gradient_b) / determinant,
-        (curve_aa * gradient_b - curve_ab * gradient_a) / determinant,
+    logits = np.array([_logit(one.confidence) for one in samples])
+    rows = np.column_stack([SLOPE_DEVIATION * logits, np.full(len(samples), INTERCEPT_DEVIATION)])
+    fit = partial(
+        fit_logistic,
+        targets=np.array([float(one.is_right) for one in samples]),
+        l2=1.0,
+        weights=np.array([one.weight for one in samples]),
     )
+    slope, intercept = fit(rows, prior=np.array([1.0 / SLOPE_DEVIATION, 0.0]))
+    if SLOPE_DEVIATION * slope >= MIN_SLOPE:
+        return CalibrationMap(
+            float(INTERCEPT_DEVIATION * intercept), float(SLOPE_DEVIATION * slope)
+        )
+    (intercept,) = fit(rows[:, 1:], prior=np.zeros(1), offset=MIN_SLOPE * logits)
+    return CalibrationMap(float(INTERCEPT_DEVIATION * intercept), MIN_SLOPE)
 
 
 def _build_bin(group: Sequence[JudgedConfidence]) -> ReliabilityBin:

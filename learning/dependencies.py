@@ -19,7 +19,6 @@ class LearningDependencies:
     """The collaborators of learning.
 
     Attributes:
-        sealer: Seals stored intents and arguments.
         payload_sealer: Opens payloads of runs.
         embedder: Embeds intents; None: vectors are computed later.
         index: The catalogue's index for the embedder's model; None: not available.

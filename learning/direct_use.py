@@ -9,7 +9,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 import structlog
@@ -61,51 +61,6 @@ async def _ignore(_episode: UUID) -> None:
     """Null implementation of what is called with stored episodes."""
 
 
-class DirectUseSink(Protocol):
-    """Takes what clients search for and call directly; see `DirectUse`."""
-
-    def add_statement(
-        self, session: Hashable, contributor: Contributor, statement: Statement
-    ) -> None:
-        """Add a search or an intent of a session."""
-
-    def add_call(
-        self,
-        session: Hashable,
-        contributor: Contributor,
-        call: SessionCall,
-        observation: CallObservation | None = None,
-    ) -> None:
-        """Add an answered call of a session."""
-
-    def close_session(self, session: Hashable) -> None:
-        """Group the calls of a session that has ended."""
-
-
-class NoDirectUse:
-    """Null implementation of `DirectUseSink`: direct use teaches nothing."""
-
-    def add_statement(
-        self, session: Hashable, contributor: Contributor, statement: Statement
-    ) -> None:
-        """Do nothing."""
-
-    def add_call(
-        self,
-        session: Hashable,
-        contributor: Contributor,
-        call: SessionCall,
-        observation: CallObservation | None = None,
-    ) -> None:
-        """Do nothing."""
-
-    def close_session(self, session: Hashable) -> None:
-        """Do nothing."""
-
-
-NO_DIRECT_USE: Final = NoDirectUse()
-
-
 class DirectUse:
     """Collects what clients search for and call directly, session by session.
 
@@ -113,11 +68,6 @@ class DirectUse:
     microseconds, except that closing a session of 100 calls takes up to 0.1 s, so that none of
     them belongs on the event loop. If the process is killed, calls whose episode was not over yet
     teach nothing.
-
-    Args:
-        sealer: Seals stored episodes.
-        on_stored: Called with the id of each stored episode.
-        clock: Returns Unix time in seconds.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -94,7 +94,6 @@ class Statement:
     Attributes:
         text: As the client wrote it.
         at: Unix time in seconds.
-        found: Primary keys of the tools in the answer.
         is_intent: Whether it states a whole task, as opposed to a search for tools.
     """
 
@@ -110,8 +109,6 @@ class SessionCall:
 
     Attributes:
         number: Increasing in the session; assigned by `learning.direct_use`.
-        tool: Canonical id.
-        pk: Primary key of the tool.
         at: When it was made, Unix time in seconds.
         duration_s: From dispatch to answer.
         succeeded: Whether the tool reported no error.
@@ -159,25 +156,7 @@ class Episode:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON; it contains what the client stated."""
-        return {
-            "intent": self.intent,
-            "certainty": self.certainty,
-            "was_made": self.was_made,
-            "calls": [
-                {
-                    "number": call.number,
-                    "tool": call.tool,
-                    "pk": call.pk,
-                    "at": call.at,
-                    "duration_s": call.duration_s,
-                    "succeeded": call.succeeded,
-                    "is_read_only": call.is_read_only,
-                    "arguments": dict(call.arguments),
-                    "sources": [list(source) for source in call.sources],
-                }
-                for call in self.calls
-            ],
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Episode:
@@ -205,12 +184,7 @@ class Episode:
 
 
 class OwnedEpisode(NamedTuple):
-    """An episode with its owner.
-
-    Attributes:
-        episode: The episode.
-        contributor: Whose it is.
-    """
+    """An episode with its owner."""
 
     episode: Episode
     contributor: Contributor
@@ -300,10 +274,6 @@ def group_calls(
     weakest link of an episode is as certain as possible.
 
     Complexity: O(n² log n) for n calls.
-
-    Args:
-        calls: In the order they were made.
-        statements: Searches and intents of the session, in order.
     """
     triggers = [_find_trigger(call, statements) for call in calls]
     links = sorted(_iterate_links(calls, triggers), reverse=True)
@@ -372,12 +342,6 @@ def compute_link(
     trigger: Statement | None,
 ) -> float:
     """Return the certainty, in (0, `MAX_CERTAINTY`], that two calls belong to one task.
-
-    Args:
-        earlier: A call.
-        later: A later call of the same session.
-        earlier_trigger: The statement that led to the earlier one; None: none did.
-        trigger: The statement that led to the later one.
 
     Example:
         >>> first = SessionCall(number=0, tool="s:a", pk=1, at=0.0, duration_s=1.0)

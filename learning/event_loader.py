@@ -60,9 +60,6 @@ class EventLoader:
     Every process of an installation may run one. Which bytes of a file have been loaded is stored
     in the transaction that stores their events, so that no event is lost or doubled, whenever a
     process is killed and whatever backup is restored.
-
-    Args:
-        capture: Records the events of this process.
     """
 
     def __init__(self, capture: Capture) -> None:

@@ -50,11 +50,6 @@ class Learner:
 
     Both are named by their ids, which are unique among both, and called runs here. For one event
     loop; the work runs on a database thread. Several processes may learn at once.
-
-    Args:
-        dependencies: Returns the current dependencies.
-        on_learned: Called with what each run taught.
-        clock: Returns the current time.
     """
 
     def __init__(
@@ -178,7 +173,6 @@ class Learner:
         await run_in_database_thread(_mark_skipped, run, self._clock())
 
     async def _embed_missing(self) -> None:
-        """Embed intents that were recorded while no model was loaded."""
         dependencies = self._dependencies()
         if dependencies.embedder is None:
             return

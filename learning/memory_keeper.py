@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import django.db
 import structlog
@@ -15,9 +15,6 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from learning.memory import spool
-
-if TYPE_CHECKING:
-    from learning.store.retention import RetentionLimits
 
 FIRST_CHECK_S: Final = 60.0
 """Delay of the first check, while a gateway starts."""
@@ -36,7 +33,6 @@ class MemoryState:
     """Size and health of the episodic memory.
 
     Attributes:
-        events: Stored events.
         bytes: Bytes of events and vectors in the database.
         spool_bytes: Bytes of spool files in the home folder.
         contexts: Different hashes of contexts.
@@ -53,12 +49,7 @@ class MemoryState:
 
 
 class MemoryKeeper:
-    """Deletes events that are no longer kept, and reports when something is too large.
-
-    Args:
-        config: Of the installation.
-        deletes: Whether this process deletes; otherwise it only reports.
-    """
+    """Deletes events that are no longer kept, and reports when something is too large."""
 
     def __init__(self, config: Config, *, deletes: bool = True) -> None:
         self._config = config
@@ -87,7 +78,7 @@ class MemoryKeeper:
         from learning.store import retention  # noqa: PLC0415 - not before a gateway serves
 
         if self._deletes:
-            counts = retention.delete_expired(load_limits(self._config))
+            counts = retention.delete_expired(self._config)
             if any(asdict(counts).values()):
                 log.info("events.expired", **asdict(counts))
         state = load_state(self._config)
@@ -99,17 +90,6 @@ class MemoryKeeper:
         self._problems = state.problems
 
 
-def load_limits(config: Config) -> RetentionLimits:
-    """Return how long events are kept by the settings."""
-    from learning.store import retention  # noqa: PLC0415 - not before a gateway serves
-
-    return retention.RetentionLimits(
-        event_days=config.event_days,
-        events_per_team=config.events_per_team,
-        prediction_days=config.prediction_days,
-    )
-
-
 def load_state(config: Config) -> MemoryState:
     """Return size and health of the episodic memory.
 
@@ -118,15 +98,16 @@ def load_state(config: Config) -> MemoryState:
     """
     from learning.store import retention  # noqa: PLC0415 - not before a gateway serves
 
-    size, collisions = retention.measure_memory(), retention.count_collisions()
+    events, size = retention.measure_memory()
+    contexts, collided = retention.count_collisions()
     spool_bytes = spool.measure_folder(config.home / spool.FOLDER)
     return MemoryState(
-        events=size.events,
-        bytes=size.bytes,
+        events=events,
+        bytes=size,
         spool_bytes=spool_bytes,
-        contexts=collisions.contexts,
-        collided_contexts=collisions.collided,
-        problems=tuple(_list_problems(config, size.bytes, spool_bytes, collisions.share)),
+        contexts=contexts,
+        collided_contexts=collided,
+        problems=tuple(_list_problems(config, size, spool_bytes, collided / max(contexts, 1))),
     )
 
 

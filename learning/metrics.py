@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from execution.mode import SUGGESTION_THRESHOLD
-from execution.prediction_outcome import Outcome, ResolvedSpeculation
+from execution.speculation.outcome import Outcome, ResolvedSpeculation
 from learning.calibration import (
     JudgedConfidence,
     ReliabilityBin,
@@ -90,9 +90,6 @@ class Gain:
     """What predicted next calls gain, or would gain, if run ahead from some chance on.
 
     Attributes:
-        name: Tool or server; empty: all of them.
-        predictions: Number of predictions.
-        hits: Those whose call came.
         waste: Share of the others.
         saved_s: Seconds that the hits save.
         wasted_s: Seconds that the others take.
@@ -134,7 +131,6 @@ class CalibrationFigures:
     """How far stated confidences are from outcomes.
 
     Attributes:
-        samples: Number of judged predictions.
         error: Expected calibration error; None: too few.
         brier: Brier score; None: too few.
         reliability: Bins of similar confidence.

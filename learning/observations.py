@@ -11,7 +11,7 @@ from typing import Final
 
 from execution.ended_run import AnsweredCalls, EndedRun
 from execution.workflow import WorkflowTask
-from graph.record import RelationObservation
+from graph.record import CallCount, RelationObservation
 from graph.relations import RelationKind
 
 MAX_CO_USED_TOOLS: Final = 40
@@ -20,28 +20,13 @@ MAX_CO_USED_TOOLS: Final = 40
 ToolPair = tuple[int, int]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolCallTotals:
-    """Totals of a tool's answered calls.
-
-    Attributes:
-        succeeded: Calls that succeeded.
-        failed: Calls that the tool itself reported as failed.
-    """
-
-    succeeded: int = 0
-    failed: int = 0
-
-
-def collect_calls(run: EndedRun, tools: Mapping[str, int]) -> dict[int, ToolCallTotals]:
-    """Return the call totals by primary key of the tool; unknown tools are omitted."""
-    found: dict[int, ToolCallTotals] = {}
+def collect_calls(run: EndedRun, tools: Mapping[str, int]) -> dict[int, CallCount]:
+    """Return the answered calls by primary key of the tool; unknown tools are omitted."""
+    found: dict[int, CallCount] = {}
     for one in run.answered_calls:
         if one.tool in tools:
-            known = found.get(tools[one.tool], ToolCallTotals())
-            found[tools[one.tool]] = ToolCallTotals(
-                succeeded=known.succeeded + one.succeeded, failed=known.failed + one.failed
-            )
+            known = found.get(tools[one.tool], CallCount(0, 0))
+            found[tools[one.tool]] = known + CallCount(one.succeeded + one.failed, one.failed)
     return found
 
 
@@ -49,7 +34,8 @@ def collect_used_tools(run: EndedRun, tools: Mapping[str, int]) -> frozenset[int
     """Return the tools that a workflow used successfully; a direct call is not a workflow."""
     if run.is_direct:
         return frozenset()
-    return frozenset(tool for tool, one in collect_calls(run, tools).items() if one.succeeded)
+    calls = collect_calls(run, tools)
+    return frozenset(tool for tool, one in calls.items() if one.calls > one.failures)
 
 
 def observe_order(run: EndedRun, tools: Mapping[str, int]) -> list[RelationObservation]:
@@ -59,10 +45,6 @@ def observe_order(run: EndedRun, tools: Mapping[str, int]) -> list[RelationObser
     favour if that succeeded, against if the tool reported a failure. A run is one observation of
     each pair of tools, however many tasks and items show it: the share that succeeded is its
     success, the rest its failure, both times the run's weight.
-
-    Args:
-        run: The run.
-        tools: Primary keys by canonical id; other tools are omitted.
     """
     if run.workflow is None:
         return []

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from execution.prediction_outcome import RESOLVE_AFTER_S, Outcome, ResolvedSpeculation, Verdict
+from execution.speculation.outcome import RESOLVE_AFTER_S, Outcome, ResolvedSpeculation, Verdict
 from execution.store import budgets, prediction_contents, speculations, transactions
 from execution.store.speculations import IsAllowed
 from learning.memory.context import ContextKey
@@ -52,12 +52,7 @@ def learn_nothing(_resolved: Sequence[ResolvedPrediction]) -> None:
 def resolve_due(
     *, at: datetime, learn: LearnResolved = learn_nothing
 ) -> list[ResolvedSpeculation]:
-    """Resolve the predictions whose time is over, by what their callers did.
-
-    Args:
-        at: Current time.
-        learn: Learns from the outcomes.
-    """
+    """Resolve the predictions whose time is over, by what their callers did."""
     with transactions.short_transaction():
         resolved = speculations.resolve_due(at=at)
         _record_outcomes(resolved, learn)
@@ -99,11 +94,6 @@ def load_resolved(
 
     Left out are those that nobody can judge (expired), and those that could never be run ahead
     because arguments were missing.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        limit: Maximum number; the newest are returned.
-        since: Earliest resolution; None: any.
     """
     found = speculations.load_resolved(
         team, limit=limit, since=since, only_telling=True, within_shares=True
@@ -155,7 +145,6 @@ def to_resolved_prediction(resolved: ResolvedSpeculation) -> ResolvedPrediction:
         context=ContextKey(context=resolved.context_hash, domain=resolved.domain_hash),
         team=resolved.team,
         saves_ms=(resolved.saves_ms or 0.0) if is_hit else 0.0,
-        was_run=not resolved.is_shadow,
         context_sealed=resolved.context_sealed,
     )
 
@@ -203,7 +192,6 @@ def _select_telling(found: Iterable[ResolvedSpeculation]) -> list[ResolvedPredic
 
 
 def _sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
-    """Return the sum of prices; None if one is unknown."""
     total = Decimal(0)
     for price in prices:
         if price is None:

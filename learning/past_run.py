@@ -7,7 +7,7 @@ from typing import Any
 
 from execution.ended_run import EndedRun
 from execution.status import RunStatus
-from execution.workflow import ResultReference, WorkflowTask
+from execution.workflow import WorkflowTask
 from gateway_project.foundation.references import (
     ReferenceTarget,
     make_reference,
@@ -27,10 +27,6 @@ def build_past_run(run: EndedRun, tools: Mapping[str, int]) -> PastRun | None:
     It gives none if it has no intent, was a direct call or aborted, has no answered call, or uses
     a deleted tool. A for-each task counts as one task, whose item references point to the list's
     first item.
-
-    Args:
-        run: The run.
-        tools: Primary keys of its tools by canonical id.
     """
     if run.is_direct or not normalize_intent(run.intent) or run.status is RunStatus.ABORTED:
         return None
@@ -57,7 +53,7 @@ def _build_run_task(task: WorkflowTask, tool: int) -> RunTask:
     return RunTask(id=task.id, tool=tool, arguments=arguments, depends_on=task.waits_for)
 
 
-def replace_items(value: Any, items: ResultReference | ReferenceTarget | None) -> Any:
+def replace_items(value: Any, items: ReferenceTarget | None) -> Any:
     """Return a value with references to items replaced by references to the list's first item.
 
     Args:
@@ -68,7 +64,8 @@ def replace_items(value: Any, items: ResultReference | ReferenceTarget | None) -
         return value
     pointer = parse_item(value)
     if pointer is not None:
-        return make_reference(items.task, f"{items.pointer}{FIRST_ITEM}{pointer}")
+        place = pointer if items.select else f"{items.pointer}{FIRST_ITEM}{pointer}"
+        return make_reference(items.task, place, items.select)
     if isinstance(value, Mapping):
         return {name: replace_items(inner, items) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from execution import prediction_outcome
+from execution.speculation import outcome as prediction_outcome
 from learning.memory.context import ContextKey
 
 IMPLICIT_WEIGHT: Final = prediction_outcome.IMPLICIT_WEIGHT
@@ -24,7 +24,6 @@ class ResolvedPrediction:
         context: Context of the intent.
         team: Primary key of the team; None: callers without one.
         saves_ms: Milliseconds that it saved, or would have saved; 0 if it was wrong.
-        was_run: Whether it was run ahead; False: a shadow prediction.
         context_sealed: The parts of its context, sealed; empty: not kept.
     """
 
@@ -35,5 +34,4 @@ class ResolvedPrediction:
     context: ContextKey
     team: int | None
     saves_ms: float = 0.0
-    was_run: bool = False
     context_sealed: str = ""

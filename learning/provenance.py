@@ -43,10 +43,6 @@ class SourceTracker:
         A value that the client stated, or passed before any result held it, came from no result.
         A common value came from a result only if a field there is named like the parameter. Of
         several results with a value, the first counts, or the latest from the same place.
-
-        Args:
-            call: Number of the call in its session; increasing.
-            observation: What the call taught.
         """
         self._take_in_statements(observation)
         found = [

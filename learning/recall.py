@@ -10,7 +10,7 @@ from typing import Final
 import django.db
 import structlog
 
-from execution.prediction_outcome import OutcomeSum
+from execution.speculation.outcome import OutcomeSum
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from learning.calibration import CalibrationMap
@@ -26,9 +26,6 @@ class OutcomeRecall:
     """Recalls the outcomes of a context without the database; until they are loaded, none.
 
     For one event loop.
-
-    Args:
-        find_calibration: Returns how a team's confidences are corrected in every context.
     """
 
     def __init__(self, find_calibration: Callable[[int | None], CalibrationMap]) -> None:
@@ -36,12 +33,7 @@ class OutcomeRecall:
         self._sums: Mapping[tuple[int | None, int], Sequence[OutcomeSum]] = {}
 
     def recall(self, team: int | None, context: ContextKey) -> ContextOutcomes:
-        """Return the outcomes of a team's own suggestions in a context.
-
-        Args:
-            team: Primary key; None: callers without a team.
-            context: The context.
-        """
+        """Return the outcomes of a team's own suggestions in a context."""
         sums = self._sums.get((team, context.context), ())
         return build_outcomes(sums, self._find_calibration(team))
 

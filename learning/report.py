@@ -28,8 +28,6 @@ class AgreementFigures:
     """How results made ahead compared with those of real calls, since counting began.
 
     Attributes:
-        agreed: Results that were the same.
-        disagreed: Results that were not.
         served_tools: Tools that have earned that their results are served.
         ended_tools: Tools that are not served because a result was different.
     """
@@ -47,14 +45,7 @@ class LearningReport:
     Attributes:
         since: Beginning of the time reported.
         waiting: Predictions without an outcome yet.
-        intents: Whole workflows that were run ahead.
         shadow_intents: Whole workflows that were only predicted.
-        next_calls: Next calls that were run ahead.
-        shadow_next_calls: Next calls that were only predicted.
-        calibration: How far confidences are from outcomes.
-        correction: How confidences are corrected.
-        speed: Runs, against their tasks one after another.
-        thresholds: Thresholds and their history.
         agreements: Results made ahead, compared with those of real calls.
     """
 
@@ -94,7 +85,6 @@ class Activity:
 
     Attributes:
         days: Calls of each day, oldest first; days without any are left out.
-        total: Calls of all days.
         saved_ahead_s: Time that calls made ahead saved.
         saved_parallel_s: Time that runs saved by making calls at the same time.
         runs: Runs of several calls that the latter is from.
@@ -123,14 +113,7 @@ class Activity:
 
 
 def build_activity(team: int | None, *, days: int, at: datetime, is_all: bool = False) -> Activity:
-    """Return what clients did lately; cheap enough for every visit of a page.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        days: Number of days, today included.
-        at: Current time.
-        is_all: Whether all teams count.
-    """
+    """Return what clients did lately; cheap enough for every visit of a page."""
     since = at.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
     by_day, total = activity.load_call_counts(team, since=since, is_all=is_all)
     speed = run_speed.load_run_speed(team, since=since, is_all=is_all)

@@ -35,9 +35,6 @@ class ThresholdCache:
     Until they are loaded, and for what nothing is known of, it is the preset of the domain or the
     default. While the database is away the last ones stay in force. Any thread may read; `run`
     and `invalidate` are for one event loop.
-
-    Args:
-        presets: Presets by hash of the domain.
     """
 
     def __init__(self, presets: Presets) -> None:

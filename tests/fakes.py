@@ -144,6 +144,9 @@ class FakePins:
     def find_pinned_hash(self, _server: str, name: str) -> str:
         return self.hashes.get(name, "")
 
+    def identify(self, _server: str, listed: Any) -> str:
+        return str(listed.hash)
+
     def acceptance_key(self, _server: str, _name: str) -> str | None:
         return None
 

@@ -31,8 +31,8 @@ DOORS = {
     "onnxruntime": ("tools.embed.onnx",),
     "sentence_transformers": ("tools.embed.torch",),
     "torch": ("tools.embed.torch",),
-    "tokenizers": ("tools.embed.onnx",),
-    "bpe_openai": ("tools.token_ranks",),
+    "tokenizers": ("tools.embed.onnx", "tools.embed.onnx_reader"),
+    "bpe_openai": ("tools.token_count",),
     "cryptography": ("gateway_project.foundation.sealing",),
     "jwt": ("gateway_project.console.accounts.id_token",),
     "allauth": (

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from gateway_project.foundation.caller import Caller
 from tools import definition_changes, ids, scan
 from tools.danger import Danger
-from tools.definition import Definition
+from tools.definition import Definition, identify
 from tools.server_condition import limit_error
 
 MAX_SUGGESTIONS = 3
@@ -85,6 +85,7 @@ class CatalogueTool:
         input_schema: JSON Schema of the arguments, as pinned.
         output_schema: JSON Schema of the structured result, if declared.
         annotations: Hints of the server, as pinned.
+        extras: All other members as pinned, such as `_meta` and icons; None: not known.
         definition_hash: SHA-256 of the pinned definition; empty while none is approved.
         token_count: Tokens of name, description and input schema.
         category: Name of its category, empty if none.
@@ -107,6 +108,8 @@ class CatalogueTool:
         changed_places: Where a quarantined tool differs from its approved definition; names that
             nobody approved are cut off.
         veto_reasons: Why it is vetoed, in plain words.
+        read_doubt: Why it is not taken for one that only reads; empty: it is, by the word of an
+            admin, of its trusted server or of its own definition.
         launch_hash: SHA-256 of the command or address of the server that listed the pinned
             definition; empty while none is approved.
         groups: Names of the tool groups that hold it.
@@ -138,8 +141,10 @@ class CatalogueTool:
     ignored_places: tuple[str, ...] = ()
     changed_places: tuple[str, ...] = ()
     veto_reasons: tuple[str, ...] = ()
+    read_doubt: str = "nobody says that it only reads"
     launch_hash: str = ""
     groups: frozenset[str] = frozenset()
+    extras: Mapping[str, Any] | None = field(default_factory=dict)
 
     @property
     def definition(self) -> Definition:
@@ -151,6 +156,7 @@ class CatalogueTool:
             input_schema=self.input_schema,
             output_schema=self.output_schema,
             annotations=self.annotations,
+            extras=self.extras,
         )
 
     @property
@@ -264,6 +270,13 @@ class Catalogue:
         tool = self.tools.get(ids.join_id(server, name))
         return tool.definition_hash if tool else ""
 
+    def identify(self, server: str, listed: Definition) -> str:
+        """Return the hash of a listed definition, or the pinned one's if it is the same."""
+        tool = self.tools.get(ids.join_id(server, listed.name))
+        if tool is None or not tool.definition_hash:
+            return listed.hash
+        return identify(listed, pinned=tool.definition, pinned_hash=tool.definition_hash)
+
     def acceptance_key(self, server: str, name: str) -> tuple[str, tuple[str, ...]] | None:
         """Return a cache key for `is_accepted` of one tool; None if it accepts nothing.
 
@@ -326,22 +339,34 @@ class Catalogue:
             return None
         return replace(server, last_error=limit_error(server.last_error, caller))
 
-    def exposed_name(self, tool_id: str) -> str:
+    def exposed_name(self, tool_id: str, *, limit: int = ids.MAX_EXPOSED_LENGTH) -> str:
         """Return the name under which clients list a tool.
+
+        Args:
+            tool_id: Of the tool.
+            limit: Characters that the client takes.
 
         Raises:
             KeyError: If there is no such tool.
         """
-        return self._exposed_names_by_id[tool_id]
+        return self._name_tools(limit)[1][tool_id]
 
-    def find_exposed(self, name: str, caller: Caller) -> CatalogueTool | None:
-        """Return the tool with an exposed name, usable or not, if visible to the caller."""
-        tool = self.tools.get(self.exposed_id(name))
+    def find_exposed(
+        self, name: str, caller: Caller, *, limit: int = ids.MAX_EXPOSED_LENGTH
+    ) -> CatalogueTool | None:
+        """Return the tool with an exposed name, usable or not, if visible to the caller.
+
+        Args:
+            name: As listed with the limit, or with the default one.
+            caller: Who asks.
+            limit: Characters that the client takes.
+        """
+        tool = self.tools.get(self._name_tools(limit)[0].get(name) or self.exposed_id(name))
         return tool if tool is not None and caller.can_see(tool) else None
 
     def exposed_id(self, name: str) -> str:
         """Return the id behind an exposed name; empty if there is none."""
-        return self._ids_by_exposed_name.get(name, "")
+        return self._name_tools(ids.MAX_EXPOSED_LENGTH)[0].get(name, "")
 
     def list_servers(self, caller: Caller) -> list[CatalogueServer]:
         """Return the enabled servers visible to the caller, by name."""
@@ -416,19 +441,21 @@ class Catalogue:
     @cached_property
     def _tool_fingerprints(self) -> frozenset[tuple[Any, ...]]:
         return frozenset(
-            (tool.tool, tool.definition_hash, tool.pinned, tool.groups)
+            (tool.tool, tool.definition_hash, tool.extras is None, tool.pinned, tool.groups)
             for tool in self.tools.values()
             if tool.is_usable
         )
 
-    @cached_property
-    def _ids_by_exposed_name(self) -> Mapping[str, str]:
-        bare = [server.name for server in self.servers.values() if server.unprefixed]
-        return ids.map_exposed_names(self.tools, bare=bare)
-
-    @cached_property
-    def _exposed_names_by_id(self) -> Mapping[str, str]:
-        return {tool_id: name for name, tool_id in self._ids_by_exposed_name.items()}
+    def _name_tools(self, limit: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return ids by exposed name, and exposed names by id; cached per limit."""
+        key = ("exposed_names", limit)
+        if key not in self.derived_cache:
+            bare = [server.name for server in self.servers.values() if server.unprefixed]
+            by_name = ids.map_exposed_names(self.tools, bare=bare, limit=limit)
+            by_id = {tool_id: name for name, tool_id in by_name.items()}
+            self.derived_cache[key] = by_name, by_id
+        named: tuple[Mapping[str, str], Mapping[str, str]] = self.derived_cache[key]
+        return named
 
     @cached_property
     def _tools_by_bare_name(self) -> Mapping[str, list[CatalogueTool]]:

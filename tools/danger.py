@@ -57,12 +57,14 @@ class DangerVerdict:
             or it executes its input. In plain words.
         destructive_by: Who declares it destructive: its `server`, trusted or not, or an `admin`;
             empty if nobody, and for all other classes.
+        is_set: Whether an admin set the class for this tool.
     """
 
     danger: Danger
     reasons: tuple[str, ...]
     veto_reasons: tuple[str, ...] = ()
     destructive_by: str = ""
+    is_set: bool = False
 
     @property
     def vetoed(self) -> bool:
@@ -157,6 +159,7 @@ class DangerMatcher:
     def __init__(self, operations: Iterable[DangerPattern]) -> None:
         self._by_first: dict[str, list[_PatternEntry]] = {}
         self._longest = 0
+        self._verbs: dict[str, str] = {}
         for rank, operation in enumerate(operations):
             self._add(rank, operation)
 
@@ -170,6 +173,9 @@ class DangerMatcher:
         self._longest = max(self._longest, len(rest))
         for form in first:
             self._by_first.setdefault(form, []).append(entry)
+        if not rest and not leading:
+            present = (form for form in first if not form.endswith(("ed", "ing", "ion")))
+            self._verbs.update(dict.fromkeys(present, operation.pattern))
         if rest:
             joined = _PatternEntry(rank=rank, operation=operation, leading=leading, rest=())
             for form in rest[-1]:
@@ -179,6 +185,18 @@ class DangerMatcher:
         """Whether a word is a form of a pattern of one word, also joined to a common object."""
         entries = (*self._by_first.get(word, ()), *self._match_compound(word))
         return any(not entry.rest for entry in entries)
+
+    def find_verb(self, word: str) -> str:
+        """Return the pattern of which a word is a form that says what somebody does.
+
+        Patterns that are as often nouns do not count.
+
+        Example:
+            >>> matcher = DangerMatcher([DangerPattern(pattern="clear", danger=Danger.WRITE)])
+            >>> matcher.find_verb("clears"), matcher.find_verb("cleared")
+            ('clear', '')
+        """
+        return self._verbs.get(word, "")
 
     def find_matches(
         self, name: str, title: str = "", server: str = "", *, only_reads: bool = False
@@ -310,6 +328,7 @@ def classify(
         reasons=tuple(reasons),
         veto_reasons=(*veto_reasons, *disguises),
         destructive_by=by if danger is Danger.DESTRUCTIVE else "",
+        is_set=override is not None,
     )
 
 

@@ -24,6 +24,8 @@ class Definition:
         input_schema: JSON Schema of the arguments.
         output_schema: JSON Schema of the structured result, if declared.
         annotations: Hints such as readOnlyHint; untrusted.
+        extras: All other members by their names in the protocol, such as `_meta` and `icons`;
+            None: not known, since it was pinned before they counted.
     """
 
     name: str
@@ -32,20 +34,67 @@ class Definition:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    extras: Mapping[str, Any] | None = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
         """SHA-256 of all fields; independent of key order."""
-        return canonical.hash_json(
-            {
-                "name": self.name,
-                "title": self.title,
-                "description": self.description,
-                "input_schema": self.input_schema,
-                "output_schema": self.output_schema,
-                "annotations": self.annotations,
-            }
-        )
+        return canonical.hash_json(self.as_document())
+
+    @property
+    def former_hash(self) -> str:
+        """The hash by the formula of pins made before the extras counted."""
+        document = self.as_document()
+        del document["extras"]
+        return canonical.hash_json(document)
+
+    def as_document(self) -> dict[str, Any]:
+        """Return all fields as one JSON document."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "input_schema": self.input_schema,
+            "output_schema": self.output_schema,
+            "annotations": self.annotations,
+            "extras": self.extras or {},
+        }
+
+
+def identify(listed: Definition, *, pinned: Definition, pinned_hash: str) -> str:
+    """Return the hash of a listed definition, or that of the pinned one if it is the same.
+
+    A pin keeps the hash that it was made with, since grants, approvals and observed results refer
+    to it. One of the former formula stands for a definition that this formula cannot tell from
+    it, with its extras; as long as those are not known, for any.
+
+    Example:
+        >>> old, new = Definition(name="a", extras=None), Definition(name="a", extras={"_meta": 1})
+        >>> identify(new, pinned=old, pinned_hash=old.former_hash) == old.former_hash
+        True
+        >>> known = Definition(name="a", extras={})
+        >>> identify(new, pinned=known, pinned_hash=old.former_hash) == new.hash
+        True
+    """
+    if pinned_hash != listed.hash and pinned_hash == listed.former_hash:
+        extras = canonical.dumps(make_storable(listed.extras or {}))
+        if pinned.extras is None or canonical.dumps(pinned.extras) == extras:
+            return pinned_hash
+    return listed.hash
+
+
+_EMBEDDED_PICTURE = re.compile(r"data:image/[\w.+-]+;base64,")
+
+
+def cut_picture(address: str) -> str:
+    """Return the address of an icon without the data of an embedded picture.
+
+    Example:
+        >>> cut_picture("data:image/png;base64,iVBO"), cut_picture("https://a.example/i.png")
+        ('data:image/png;base64,', 'https://a.example/i.png')
+    """
+    found = _EMBEDDED_PICTURE.match(address)
+    return found[0] if found else address
 
 
 def launch_hash(launch: Mapping[str, Any]) -> str:
@@ -71,11 +120,9 @@ def find_differing_fields(old: Definition, new: Definition) -> tuple[str, ...]:
         >>> find_differing_fields(Definition(name="a"), Definition(name="a", title="A"))
         ('title',)
     """
-    fields = ("name", "title", "description", "input_schema", "output_schema", "annotations")
+    before, after = old.as_document(), new.as_document()
     return tuple(
-        name
-        for name in fields
-        if canonical.dumps(getattr(old, name)) != canonical.dumps(getattr(new, name))
+        name for name in before if canonical.dumps(before[name]) != canonical.dumps(after[name])
     )
 
 

@@ -2,21 +2,23 @@
 
 Some servers build a default or a description from a set, so that its order changes at each start.
 Such a place can be ignored when a listing is compared with the approved definition. Only
-descriptions, defaults, examples and the order of enumerations are ignorable; names, types,
-required properties and annotations always count.
+descriptions, defaults, examples, the order of enumerations and members of `_meta` are ignorable;
+names, types, required properties and annotations always count.
 """
 
 from __future__ import annotations
 
+import difflib
+import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.text import shorten
 from tools import scan
-from tools.definition import Definition, make_storable
+from tools.definition import Definition, find_differing_fields, make_storable
 from tools.hidden_text import reveal_hidden
 
 MAX_PLACES: Final = 8
@@ -47,9 +49,23 @@ class _Part(Enum):
     TEXT = 4
     ENUMERATION = 5
     OTHER = 6
+    EXTRAS = 7
+    METADATA = 8
 
 
 _IGNORABLE: Final = frozenset({_Part.TEXT, _Part.ENUMERATION})
+_FIELD_PARTS: Final = {
+    _Part.DEFINITION: {
+        "description": _Part.TEXT,
+        "input_schema": _Part.SCHEMA,
+        "output_schema": _Part.SCHEMA,
+        "extras": _Part.EXTRAS,
+    },
+    _Part.EXTRAS: {"_meta": _Part.METADATA},
+}
+"""Kinds of known members."""
+_MEMBER_PARTS: Final = {_Part.SCHEMAS_BY_NAME: _Part.SCHEMA, _Part.METADATA: _Part.TEXT}
+"""Kind of all members, whatever they are called."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +90,8 @@ class NotIgnorable(ValueError):
 
     def __init__(self, pointer: str) -> None:
         super().__init__(
-            f"{pointer!r} cannot be left out: only descriptions, defaults, examples and the order "
-            "of enumerations can, and only where the definition has one"
+            f"{pointer!r} cannot be left out: only descriptions, defaults, examples, members of "
+            "_meta and the order of enumerations can, and only where the definition has one"
         )
 
 
@@ -176,11 +192,21 @@ def is_accepted(
         ignored: JSON pointers to places that may differ.
         foreign: Names of other servers' tools, for the scan.
     """
-    if not ignored or comparable_hash(pinned, ignored) != comparable_hash(listed, ignored):
+    if not ignored:
         return False
+    compared = replace(listed, extras=None) if pinned.extras is None else listed
+    if comparable_hash(pinned, ignored) != comparable_hash(compared, ignored):
+        return False
+    return not adds_severe_finding(pinned, listed, foreign=foreign)
+
+
+def adds_severe_finding(
+    pinned: Definition, listed: Definition, *, foreign: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a definition has a severe finding that the pinned one does not have."""
     known = {_finding_key(finding) for finding in scan.scan_definition(pinned, foreign=foreign)}
     found = scan.scan_definition(listed, foreign=foreign)
-    return not scan.is_severe(finding for finding in found if _finding_key(finding) not in known)
+    return scan.is_severe(finding for finding in found if _finding_key(finding) not in known)
 
 
 def _finding_key(finding: Mapping[str, str]) -> tuple[str, ...]:
@@ -189,28 +215,18 @@ def _finding_key(finding: Mapping[str, str]) -> tuple[str, ...]:
 
 def _definition_document(definition: Definition) -> dict[str, Any]:
     """Return a definition as a new JSON document, as it would be stored."""
-    document: dict[str, Any] = make_storable(
-        {
-            "name": definition.name,
-            "title": definition.title,
-            "description": definition.description,
-            "input_schema": definition.input_schema,
-            "output_schema": definition.output_schema,
-            "annotations": definition.annotations,
-        }
-    )
+    document: dict[str, Any] = make_storable(definition.as_document())
     return document
 
 
 def _child_part(part: _Part, key: str | int, value: Any) -> _Part:
     """Return the kind of a child node."""
-    if part is _Part.DEFINITION:
-        schemas = {"input_schema": _Part.SCHEMA, "output_schema": _Part.SCHEMA}
-        return _Part.TEXT if key == "description" else schemas.get(str(key), _Part.OTHER)
+    if part in _FIELD_PARTS:
+        return _FIELD_PARTS[part].get(str(key), _Part.OTHER)
+    if part in _MEMBER_PARTS:
+        return _MEMBER_PARTS[part]
     if part is _Part.SCHEMA:
         return _keyword_part(str(key), value)
-    if part is _Part.SCHEMAS_BY_NAME:
-        return _Part.SCHEMA
     if part is _Part.SCHEMA_LIST and isinstance(key, int):
         return _Part.SCHEMA
     return _Part.OTHER
@@ -324,3 +340,28 @@ def _make_change(old: Any, new: Any, part: _Part, path: tuple[str | int, ...]) -
 
 def _format_value(value: Any) -> str:
     return shorten(reveal_hidden(canonical.dumps(value)), MAX_SHOWN_CHARS)
+
+
+def render_diff_lines(old: Definition, new: Definition) -> list[str]:
+    """Return the differing fields as a unified diff, with hidden characters revealed.
+
+    Example:
+        >>> render_diff_lines(Definition(name="x", title="a"), Definition(name="x", title="b"))
+        ['title', '-a', '+b']
+    """
+    lines: list[str] = []
+    for name in find_differing_fields(old, new):
+        before, after = (
+            _format_field(old, name).splitlines(),
+            _format_field(new, name).splitlines(),
+        )
+        diff = list(difflib.unified_diff(before, after, n=2, lineterm=""))
+        lines += [name, *(line for line in diff[2:] if not line.startswith("@@"))]
+    return lines
+
+
+def _format_field(definition: Definition, field: str) -> str:
+    value = definition.as_document()[field]
+    return reveal_hidden(
+        value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    )

@@ -23,6 +23,7 @@ from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import ListingChanges
 from tools.upstream.errors import UpstreamError
+from tools.upstream.listing import ListedTool
 
 if TYPE_CHECKING:
     from tools.upstream.pool import UpstreamPool
@@ -232,4 +233,5 @@ def to_definition(tool: Any) -> Definition:
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         annotations=hints,
+        extras=tool.extras if isinstance(tool, ListedTool) else {},
     )

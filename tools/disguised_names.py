@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from tools import foreign_verbs, hidden_text, operator_verbs
+from tools import hidden_text
 from tools.danger import LEADING, MAX_CHARS, DangerMatcher
-from tools.name_words import split_name_words
+from tools.name_words import split_camel_case, split_name_words
+from tools.word_lists import load_word_lists
 
 IsVerb = Callable[[str], bool]
 """Whether a word is a form of a verb on the curated list."""
@@ -79,7 +80,7 @@ def explain_disguises(
         reasons += [
             f"its {kind} can be read as {word.lstrip(LEADING)!r}" for word in sorted(found)
         ]
-        verbs = [*foreign_verbs.find_foreign_verbs(text), *_find_operator_verbs(text)]
+        verbs = [*find_foreign_verbs(text), *_find_operator_verbs(text)]
         reasons += [
             f"its {kind} says {verb!r}, a verb of writing" for verb in dict.fromkeys(verbs)
         ]
@@ -88,8 +89,8 @@ def explain_disguises(
 
 def _find_operator_verbs(text: str) -> Iterator[str]:
     """Yield verbs of operators in a text and in its other readings."""
-    for reading in (text, *list_readings(text, is_verb=operator_verbs.is_operator_verb)):
-        yield from operator_verbs.find_operator_verbs(reading)
+    for reading in (text, *list_readings(text, is_verb=is_operator_verb)):
+        yield from find_operator_verbs(reading)
 
 
 def find_disguises(text: str) -> tuple[str, ...]:
@@ -111,7 +112,7 @@ def find_disguises(text: str) -> tuple[str, ...]:
         if len(scripts) > 1 and not _EAST_ASIAN.issuperset(scripts):
             names = " and ".join(sorted(map(str.capitalize, scripts), reverse=True))
             reasons.append(f"the word {hidden_text.reveal_hidden(word)!r} mixes {names} letters")
-        unknown |= scripts - foreign_verbs.KNOWN_SCRIPTS
+        unknown |= scripts - KNOWN_SCRIPTS
     if unknown:
         listed = ", ".join(sorted(map(str.capitalize, unknown)))
         reasons.append(f"it is written in a script without a list of dangerous words ({listed})")
@@ -201,3 +202,139 @@ def _drop_adverbs(words: Iterable[str]) -> tuple[str, ...]:
 
 def _list_scripts(word: str) -> set[str]:
     return {unicodedata.name(char, "UNKNOWN").split()[0] for char in word}
+
+
+KNOWN_SCRIPTS: Final = frozenset(
+    {
+        "LATIN", "CYRILLIC", "GREEK", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL",
+        "ARABIC", "HEBREW", "DEVANAGARI", "THAI",
+    }
+)  # fmt: skip
+"""Scripts for which some verbs are listed, by the first word of a letter's Unicode name."""
+_UNDECOMPOSED: Final = str.maketrans(
+    {"ł": "l", "ø": "o", "ı": "i", "đ": "d", "æ": "ae", "ð": "d", "þ": "th", "œ": "oe"}
+)
+_UNSPACED: Final = "unspaced"
+"""Begins the headings of languages without spaces between words."""
+_MIN_CHARS: Final = 3
+"""Of the shortest verb that is written with spaces around it."""
+_INVISIBLE: Final = ("Mn", "Cf")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def find_foreign_verbs(text: str) -> tuple[str, ...]:
+    """Return the words of a name that are verbs of writing in other languages than English.
+
+    The list covers the most common verbs of the most common languages; a name without a match is
+    not proven harmless. Accents are ignored, and so is the spelling of a word's ending.
+
+    Example:
+        >>> find_foreign_verbs("datei_löschen"), find_foreign_verbs("文件删除")
+        (('loschen',), ('删除',))
+        >>> find_foreign_verbs("get_weather")
+        ()
+    """
+    words = list_folded_words(text)
+    found = [word for word in words if len(word) >= _MIN_CHARS and _VERB.fullmatch(word)]
+    if not text.isascii():
+        found += [match[0] for match in _UNSPACED_VERB.finditer(_fold(text))]
+    return tuple(dict.fromkeys(found))
+
+
+def list_folded_words(text: str) -> tuple[str, ...]:
+    """Split a name of any script into case-folded words without accents and digits.
+
+    Example:
+        >>> list_folded_words("УдалитьФайл_2")
+        ('удалить', 'фаил')
+    """
+    if text.isascii():
+        return tuple(_WORD.findall(split_camel_case(text).lower()))
+    normal = unicodedata.normalize("NFKC", text)
+    spaced = "".join(
+        f" {char}" if char.isupper() and at and normal[at - 1].islower() else char
+        for at, char in enumerate(normal)
+    )
+    return tuple(_WORD.findall(_fold(spaced)))
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    visible = "".join(char for char in decomposed if unicodedata.category(char) not in _INVISIBLE)
+    return unicodedata.normalize("NFC", visible).translate(_UNDECOMPOSED)
+
+
+def _compile_verbs(*, unspaced: bool) -> re.Pattern[str]:
+    """Return a pattern of the verbs of all languages that put spaces between words, or do not."""
+    lists = load_word_lists("foreign_verbs").items()
+    stems = " ".join(text for name, text in lists if name.startswith(_UNSPACED) is unspaced)
+    patterns = [
+        re.escape(_fold(stem.removesuffix("*"))) + (r"\w*" if stem.endswith("*") else "")
+        for stem in dict.fromkeys(stems.split())
+    ]
+    return re.compile("|".join(patterns))
+
+
+_VERB: Final = _compile_verbs(unspaced=False)
+_UNSPACED_VERB: Final = _compile_verbs(unspaced=True)
+
+
+_LISTS: Final = load_word_lists("operator_verbs")
+_COMMANDS, _VERBS, _NOUNS, _ADJECTIVES, _READ_WORDS = (
+    frozenset(_LISTS[name].split())
+    for name in ("commands", "verbs", "nouns", "adjectives", "read verbs")
+)
+_PHRASES: Final = tuple(
+    (frozenset(verbs.split()), frozenset(objects.split()))
+    for verbs, _, objects in (line.partition(":") for line in _LISTS["phrases"].splitlines())
+)
+
+
+def find_operator_verbs(text: str) -> tuple[str, ...]:
+    """Return the words of a name or title that are verbs of writing where they stand.
+
+    The list covers public servers for Git, Kubernetes, clouds, databases, mail, payment and
+    homes; a name without a match is not proven harmless.
+
+    Example:
+        >>> find_operator_verbs("mv_file"), find_operator_verbs("analyze_and_backup")
+        (('mv',), ('backup',))
+        >>> find_operator_verbs("get_backup_status"), find_operator_verbs("backup_list")
+        ((), ())
+    """
+    words = split_name_words(text)
+    found = [word for at, word in enumerate(words) if _is_command(words, at)]
+    for at in range(len(words)):
+        if _is_imperative(words, at):
+            found += _list_verbs(words, at)
+    return tuple(dict.fromkeys(found))
+
+
+def is_operator_verb(word: str) -> bool:
+    """Whether a single word is on the list."""
+    return word in _VERBS or word in _COMMANDS
+
+
+def _is_command(words: tuple[str, ...], at: int) -> bool:
+    if words[at] not in _COMMANDS:
+        return False
+    is_spanish = words[at] == "del"  # `lista_del_mes`
+    return at in (0, len(words) - 1) or (not is_spanish and _is_imperative(words, at))
+
+
+def _is_imperative(words: tuple[str, ...], at: int) -> bool:
+    """Whether a word stands where a name has its verb."""
+    if at == 0 or words[at - 1] in _CONJUNCTIONS:
+        return True
+    return at == 1 and words[0] not in _READ_WORDS and words[0] not in _ADJECTIVES
+
+
+def _list_verbs(words: tuple[str, ...], at: int) -> list[str]:
+    word, following = words[at], words[at + 1 : at + 2]
+    phrases = [
+        f"{word} {following[0]}"
+        for verbs, objects in _PHRASES
+        if following and word in verbs and following[0] in objects
+    ]
+    is_noun = bool(following) and following[0] in _NOUNS
+    return [*([word] if word in _VERBS and not is_noun else []), *phrases]

@@ -18,10 +18,9 @@ probability by text and the probability by past requests, weighted by familiarit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-
-from tools.past_use import PastUse
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 TENTH_RANK = 10
 """Rank whose distance to the best one measures how far that one is ahead."""
@@ -173,3 +172,82 @@ def _mix_past_use(by_text: Iterable[FusedHit], past_use: PastUse) -> list[FusedH
     ]
     # Stable: ties stay in the order of the texts.
     return sorted(mixed, key=lambda hit: -hit.score)
+
+
+K1: Final = 2.0
+"""BM25 term-frequency saturation; results are flat from 1 to 2.5 on the public sets."""
+B: Final = 0.75
+"""BM25 length normalisation; results are flat from 0.6 to 0.9."""
+WHOLE_QUERY_SHARE: Final = 0.5
+"""Weight of the whole query against its sentence that matches a tool best."""
+
+
+# Printed by `python -m benchmarks.fit_closeness`; docs/search.md has the held-out figures.
+COSINE_WEIGHT: Final = 11.6
+BM25_WEIGHT: Final = 0.04
+BIAS: Final = -5.62
+MIN_CLOSENESS: Final = 0.16
+"""Closeness below which nothing is close: 5 % of the queries that a tool fits are below it."""
+NOTHING_CLOSE_WARNING: Final = (
+    "nothing close was found: probably no tool here does this, whatever the best match is"
+)
+
+
+def estimate_closeness(similarity: float, bm25: float) -> float:
+    """Return the probability, in [0, 1], that a tool fits, given half of all queries have one.
+
+    The score of a match says which tool is likeliest if one fits; it depends on how far the best
+    one is ahead. Whether any fits depends on how close the best one is, alone.
+
+    Args:
+        similarity: Cosine of the query and its best match, in [-1, 1].
+        bm25: BM25 of the best match, not negative.
+
+    Example:
+        >>> estimate_closeness(0.6, 12.0) > 0.8, estimate_closeness(0.2, 3.0) < MIN_CLOSENESS
+        (True, True)
+    """
+    return logistic_score(COSINE_WEIGHT * similarity + BM25_WEIGHT * bm25 + BIAS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastUse:
+    """What past requests say of the tools for a query.
+
+    Attributes:
+        familiarity: Weight of past requests against the texts of the tools, in [0, 1].
+        log_odds: Log-odds that each tool is needed, by primary key.
+        similar_requests: Number of past requests that resemble the query.
+        use_counts: Number of these that used each tool, by primary key; absent: none.
+    """
+
+    familiarity: float
+    log_odds: Mapping[int, float]
+    similar_requests: int = 0
+    use_counts: Mapping[int, int] = field(default_factory=dict)
+
+    def explain(self, tool: int) -> str:
+        """Return in how many similar requests a tool was used; empty: in none.
+
+        Example:
+            >>> past_use = PastUse(
+            ...     familiarity=0.9, log_odds={1: 2.0}, similar_requests=8, use_counts={1: 7}
+            ... )
+            >>> past_use.explain(1), past_use.explain(2)
+            ('used in 7 of 8 similar requests', '')
+        """
+        used = self.use_counts.get(tool, 0)
+        if not used:
+            return ""
+        noun = "request" if self.similar_requests == 1 else "requests"
+        return f"used in {used} of {self.similar_requests} similar {noun}"
+
+
+WeighPastUse = Callable[[str, Sequence[int]], PastUse | None]
+"""Weighs what past requests say of a query and the best tools by text, given by primary key; may
+add other tools. None: nothing is known. CPU-bound, in memory; for any thread."""
+
+
+def ignore_past_use(_query: str, _tools: Sequence[int]) -> PastUse | None:
+    """Null implementation of `WeighPastUse`: nothing is known."""
+    return None

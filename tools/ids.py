@@ -21,6 +21,8 @@ RESERVED_NAMES = frozenset(
         "describe_tool",
         "get_run",
         "give_feedback",
+        "read_tool",
+        "read_workflow",
         "run_intent",
         "run_workflow",
         "search_tools",
@@ -60,13 +62,17 @@ def split_id(tool_id: str) -> tuple[str, str]:
     return server, tool
 
 
-def exposed_name(server: str, tool: str) -> str:
+def exposed_name(server: str, tool: str, *, limit: int = MAX_EXPOSED_LENGTH) -> str:
     """Return the name under which clients list a tool.
 
     Characters outside [a-zA-Z0-9_-] become `_`, which also precedes a digit or `-` at the start.
-    A name that was changed or is longer than `MAX_EXPOSED_LENGTH` ends in a hash of the canonical
-    id, so that replacement cannot make two ids share a name, and the same id always gets the same
-    name.
+    A name that was changed or is longer than the limit ends in a hash of the canonical id, so that
+    replacement cannot make two ids share a name, and the same id always gets the same name.
+
+    Args:
+        server: Name of the server.
+        tool: Name of its tool.
+        limit: Characters that the client takes.
 
     Example:
         >>> exposed_name("git", "git_log")
@@ -77,9 +83,9 @@ def exposed_name(server: str, tool: str) -> str:
     plain = f"{server}{EXPOSED_SEPARATOR}{tool}"
     name = _make_safe(plain)
     ambiguous = EXPOSED_SEPARATOR in server or EXPOSED_SEPARATOR in tool or server.endswith("_")
-    if name == plain and len(name) <= MAX_EXPOSED_LENGTH and not ambiguous:
+    if name == plain and len(name) <= limit and not ambiguous:
         return name
-    return _append_hash(name, server, tool)
+    return _append_hash(name, server, tool, limit=limit)
 
 
 def bare_name(server: str, tool: str) -> str:
@@ -101,7 +107,9 @@ def bare_name(server: str, tool: str) -> str:
     return _append_hash(name, server, tool)
 
 
-def map_exposed_names(tool_ids: Iterable[str], *, bare: Collection[str] = ()) -> dict[str, str]:
+def map_exposed_names(
+    tool_ids: Iterable[str], *, bare: Collection[str] = (), limit: int = MAX_EXPOSED_LENGTH
+) -> dict[str, str]:
     """Map exposed names to canonical ids.
 
     If two ids would still share a name, the first keeps it and the other gets a longer hash;
@@ -110,6 +118,7 @@ def map_exposed_names(tool_ids: Iterable[str], *, bare: Collection[str] = ()) ->
     Args:
         tool_ids: All canonical ids.
         bare: Servers whose tools are exposed by their bare names; one at most.
+        limit: Characters of a prefixed name that the client takes.
 
     Example:
         >>> map_exposed_names(["git:git_log"])
@@ -121,9 +130,9 @@ def map_exposed_names(tool_ids: Iterable[str], *, bare: Collection[str] = ()) ->
     ordered = sorted((split_id(tool_id)[0] in bare, tool_id) for tool_id in tool_ids)
     for is_bare, tool_id in ordered:
         server, tool = split_id(tool_id)
-        name = bare_name(server, tool) if is_bare else exposed_name(server, tool)
+        name = bare_name(server, tool) if is_bare else exposed_name(server, tool, limit=limit)
         if name in names:
-            name = _append_hash(name, server, tool, length=LONG_HASH_LENGTH)
+            name = _append_hash(name, server, tool, length=LONG_HASH_LENGTH, limit=limit)
         names[name] = tool_id
     return names
 
@@ -134,6 +143,13 @@ def _make_safe(name: str) -> str:
     return f"_{safe}" if safe[:1].isdigit() or safe.startswith("-") else safe
 
 
-def _append_hash(name: str, server: str, tool: str, *, length: int = HASH_LENGTH) -> str:
+def _append_hash(
+    name: str,
+    server: str,
+    tool: str,
+    *,
+    length: int = HASH_LENGTH,
+    limit: int = MAX_EXPOSED_LENGTH,
+) -> str:
     mark = hashlib.sha256(join_id(server, tool).encode("utf-8", "backslashreplace")).hexdigest()
-    return f"{name[: MAX_EXPOSED_LENGTH - length - 1]}_{mark[:length]}"
+    return f"{name[: limit - length - 1]}_{mark[:length]}"

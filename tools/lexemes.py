@@ -10,6 +10,8 @@ from typing import Final
 
 import Stemmer
 
+from tools.word_lists import load_word_lists
+
 STEMMER_VERSION: Final = str(Stemmer.version())
 """Another version may stem some words differently; what it indexed is indexed again."""
 MAX_LEXEME_CHARS: Final = 200
@@ -22,20 +24,7 @@ _STEMMER = Stemmer.Stemmer("english", 0)
 _BLOCK_BYTES = 12
 _MASK = 0xFFFFFFFF
 
-STOP_WORDS: Final = frozenset(
-    _WORD.findall(
-        """
-        i me my myself we our ours ourselves you your yours yourself yourselves he him his himself
-        she her hers herself it its itself they them their theirs themselves what which who whom
-        this that these those am is are was were be been being have has had having do does did
-        doing a an the and but if or because as until while of at by for with about against
-        between into through during before after above below to from up down in out on off over
-        under again further then once here there when where why how all any both each few more
-        most other some such no nor not only own same so than too very s t can will just don
-        should now
-        """
-    )
-)
+STOP_WORDS: Final = frozenset(load_word_lists("english")["stop words"].split())
 """The English stop words of PostgreSQL (`english.stop`)."""
 
 

@@ -48,7 +48,7 @@ class _ListedTools:
     """The tools that a connection listed.
 
     Attributes:
-        hashes: Definition hash by tool.
+        hashes: Hash of each definition, or of the pinned one that it is.
         differing: Definitions that differed from the pinned ones when listed, by tool.
         verdicts: Whether differing definitions of tools with ignored places are accepted; only
             of the latest listing.
@@ -146,7 +146,9 @@ class PinnedUpstream:
     ) -> None:
         change_count = connection.tools_changed
         listing = await connection.list_tools()
-        current.hashes = await run_in_worker_thread(_hash_tools, listing)
+        current.hashes = await run_in_worker_thread(
+            _hash_tools, listing, server, self._catalogue()
+        )
         current.differing = {
             tool.name: to_definition(tool)
             for tool in listing.tools
@@ -198,14 +200,14 @@ def _listing_ttl_s(listing: ToolListing) -> float:
     return min(max(listing.ttl_s, SHORTEST_TTL_S), LONGEST_TTL_S)
 
 
-def _hash_tools(listing: ToolListing) -> dict[str, str]:
+def _hash_tools(listing: ToolListing, server: str, catalogue: Catalogue) -> dict[str, str]:
     """Return the hash of each listed definition; off the event loop, a list may be megabytes."""
     hashes = dict.fromkeys(listing.omitted, _UNUSABLE)
-    return hashes | {tool.name: _hash_tool(tool) for tool in listing.tools}
+    return hashes | {tool.name: _hash_tool(tool, server, catalogue) for tool in listing.tools}
 
 
-def _hash_tool(tool: Any) -> str:
+def _hash_tool(tool: Any, server: str, catalogue: Catalogue) -> str:
     try:
-        return to_definition(tool).hash
+        return catalogue.identify(server, to_definition(tool))
     except canonical.NotCanonicalizable:
         return _UNUSABLE

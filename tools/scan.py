@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tools import hidden_text, model_instructions
-from tools.definition import Definition
+from tools.definition import Definition, cut_picture
 from tools.hidden_text import HiddenMark
 
 SEVERE: Final = "severe"
@@ -148,6 +148,9 @@ def _iterate_texts(tool: Definition) -> Iterator[tuple[str, str]]:
     yield "description", tool.description
     for field in ("input_schema", "output_schema", "annotations"):
         yield from _iterate_json_texts(getattr(tool, field), field)
+    for place, text in _iterate_json_texts(tool.extras, "extras"):
+        # A picture is no text: as base64, that of a vector graphic would count as hidden.
+        yield place, cut_picture(text) if place.startswith("extras/icons/") else text
 
 
 def _iterate_json_texts(value: Any, place: str) -> Iterator[tuple[str, str]]:

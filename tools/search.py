@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from tools import fusion, ids, query_text
-from tools.closeness import MIN_CLOSENESS, NOTHING_CLOSE_WARNING, estimate_closeness
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, Vectors
-from tools.fusion import DEFAULT_WEIGHTS, FusionWeights, SearchEvidence, fuse_candidates
+from tools.fusion import (
+    DEFAULT_WEIGHTS,
+    MIN_CLOSENESS,
+    NOTHING_CLOSE_WARNING,
+    FusionWeights,
+    PastUse,
+    SearchEvidence,
+    WeighPastUse,
+    estimate_closeness,
+    fuse_candidates,
+    ignore_past_use,
+)
 from tools.lexemes import map_lexemes
-from tools.past_use import PastUse, WeighPastUse, ignore_past_use
 from tools.store import search as store
 from tools.store.search import IndexQuery, SearchCandidate, SearchContext, SearchScope
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.ranking import K1, WHOLE_QUERY_SHARE, B
+from tools.fusion import K1, WHOLE_QUERY_SHARE, B
 
 GATHER_SHARE = 0.2
 """Filters that keep a smaller share of the rows compare a copy of these only; above it, copying

@@ -19,6 +19,7 @@ from tools.glossary import (
     load_glossary,
 )
 from tools.lexemes import STOP_WORDS, split_lexemes
+from tools.word_lists import load_word_lists
 
 MAX_CHARS: Final = 2_000
 """Longer texts are not translated."""
@@ -43,50 +44,9 @@ _TOKEN: Final = re.compile(
 _KANA: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
 _CLAUSE_MARKS: Final = frozenset(".,;:!?，。、；：！？\n")  # noqa: RUF001 - CJK marks
 _PLAIN_MARKS: Final = str.maketrans("，。、；：！？", ",.,;:!?", "¿¡")  # noqa: RUF001 - CJK marks
-_WEAK_SIGNS: Final = frozenset(
-    [
-        "de", "la", "el", "los", "las", "del", "y", "con", "en", "un", "una", "san", "der",
-        "die", "das", "von", "den", "des", "und", "zu", "im", "al", "su", "te", "actual",
-        "agenda", "also", "auto", "era", "falls", "film", "hey", "homepage", "info", "kind",
-        "land", "man", "manual", "media", "meta", "panel", "problem", "red", "repo", "sea",
-        "solo", "son", "stand", "taste", "war",
-    ]
-)  # fmt: skip
-"""Words that are frequent in names of places and people too, or are English as well."""
-_FURTHER_ENGLISH: Final = frozenset(
-    [
-        "a",
-        "please",
-        "let",
-        "me",
-        "with",
-        "my",
-        "give",
-        "show",
-        "tell",
-        "what",
-        "want",
-        "need",
-        "like",
-        "would",
-        "could",
-        "via",
-        "per",
-        "no",
-        "new",
-        "which",
-        "when",
-        "where",
-        "who",
-        "how",
-        "one",
-        "two",
-        "all",
-        "any",
-        "into",
-        "mail",
-        "mails",
-    ]
+_WEAK_SIGNS, _FURTHER_ENGLISH = (
+    frozenset(load_word_lists("english")[name].split())
+    for name in ("weak signs", "further function words")
 )
 _COPULAS: Final = frozenset(["写", "写上", "写成", "写着"])
 _QUESTIONS: Final = frozenset(["what", "who", "where", "when", "why", "how", "is", "are"])

@@ -73,6 +73,11 @@ class Visibility:
         tool = self.find_tool(pk)
         return tool is not None and tool.danger.may_destroy
 
+    def only_read(self, tools: Iterable[str]) -> bool:
+        """Whether all these tools only read, by their ids; False for those unknown."""
+        found = [self.catalogue.tools.get(one) for one in tools]
+        return all(tool is not None and not tool.read_doubt for tool in found)
+
     def is_usable(self, pk: int) -> bool:
         """Whether the caller may call a tool now."""
         tool = self.find_tool(pk)

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
+from benchmarks.evaluation.closure import collect_closure
 from benchmarks.evaluation.dataset import Dataset
 from gateway_project.find import arrange
 from gateway_project.find.arrange import AnswerContext
 from gateway_project.foundation.caller import Caller
 from graph import record, refresh
-from graph.algorithms.closure import collect_closure
-from graph.algorithms.expand import expand_tools
+from graph.algorithms.expand import iterate_reached
 from graph.enhance.related import MAX_RELATED
 from graph.exchange import adopt
 from graph.exchange.document import StatedRelation
@@ -154,7 +155,7 @@ def rank_by_pagerank(hits: Sequence[SearchHit], world: EvaluationWorld) -> Ranke
 def rank_by_two_hops(hits: Sequence[SearchHit], world: EvaluationWorld) -> RankedTools:
     """Insert the tools with the most confident paths of up to two relations after their hits."""
     found = [hit.tool_pk for hit in hits]
-    related = expand_tools(world.topology, found)[:MAX_RELATED]
+    related = list(islice(iterate_reached(world.topology, found), MAX_RELATED))
     return _insert_after_hits(
         found, lambda pk: [tool.tool for tool in related if tool.path[0] == pk]
     )

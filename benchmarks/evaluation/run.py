@@ -9,6 +9,8 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks import bulk_load
+from benchmarks.bulk_load import DefinedTool
 from benchmarks.evaluation import data_flow, graph, judge_suggestions, metrics
 from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
 from benchmarks.evaluation.graph import EvaluationWorld
@@ -38,8 +40,7 @@ from tools.embed.embedder import Embedder
 from tools.embed_catalogue import embed_missing
 from tools.search import SearchAnswer, SearchHit, SearchMode, SearchRequest
 from tools.search_index import SearchIndex
-from tools.store import bulk_load, search_index
-from tools.store.bulk_load import DefinedTool
+from tools.store import search_index
 
 SEARCH_DEPTH = 10
 DEFAULT_TOKEN_BUDGET = 10_000

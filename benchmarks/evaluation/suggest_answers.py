@@ -11,7 +11,7 @@ from benchmarks.evaluation.gold_calls import GoldCall
 from benchmarks.evaluation.inputs import EncodedQuery, SuggestionInputs
 from benchmarks.evaluation.learn_history import LearnedHistory
 from gateway_project.intent import suggest
-from gateway_project.intent.planned_calls import list_planned_calls
+from gateway_project.intent.answer import list_planned_calls
 from gateway_project.intent.suggest import SuggestionView
 from graph import read_runs
 from graph.rank_intent import rank_encoded

@@ -30,12 +30,14 @@ from graph.suggestion.ranking.past_intents import PastIntent, PastIntents
 from graph.suggestion.ranking.prior import HISTORY_SIZES, LinearPrior, Prior
 from graph.suggestion.ranking.set_history import SetHistory
 from graph.suggestion.ranking.set_model import SetExample
+from graph.suggestion.ranking.static_features import compare_intent
 from graph.suggestion.ranking.tool_model import (
+    FittedIntents,
     ToolModel,
     fit_tool_model,
-    make_prior_rows,
     score_candidates,
 )
+from graph.suggestion.ranking.tool_view import ToolView
 
 Floats = NDArray[np.float64]
 
@@ -106,10 +108,34 @@ def _rows(one: TrainingSet, size: int) -> tuple[Floats, Floats, int] | None:
     drawn = [list(one.intents)] if size == 0 else list(histories(one, size))
     if not drawn:
         return None
-    made = [make_prior_rows(past, one.view, with_history=size > 0) for past in drawn]
+    made = [_describe(past, one.view, with_history=size > 0) for past in drawn]
     features = np.concatenate([rows for rows, _ in made])
     targets = np.concatenate([right for _, right in made])
     return features, targets, sum(len(past) for past in drawn)
+
+
+def _describe(
+    past: Sequence[PastIntent], view: ToolView, *, with_history: bool
+) -> tuple[NDArray[np.float32], Floats]:
+    """Return the features of all candidates, and 1 for each that the run called, else 0.
+
+    Args:
+        past: Intents whose tools are known.
+        view: The tools.
+        with_history: Whether each intent is described by the evidence of the others; if not,
+            features of history are 0 and candidates are chosen without history.
+    """
+    if with_history:
+        return FittedIntents(PastIntents.from_intents(past, view), view).stack_candidates()
+    described = [
+        candidates.describe_candidates(compare_intent(intent.encoded, view), None, None)
+        for intent in past
+    ]
+    called = [
+        np.isin(found.tools, intent.tools) for found, intent in zip(described, past, strict=True)
+    ]
+    rows = np.concatenate([found.features for found in described])
+    return rows, np.concatenate(called).astype(np.float64)
 
 
 def _tools(sets: Sequence[TrainingSet]) -> LinearPrior:

@@ -1,8 +1,9 @@
 """Evaluate suggestions by cross-validation: `python -m benchmarks.suggestion [--write]`.
 
 FOREGATE_DATA is the folder of the data sets. Vectors and results are cached in FOREGATE_HOME, so
-that an interrupted evaluation resumes. `--write` writes the tables to docs/evaluation.md, between
-their markers; `--only` selects the jobs whose names contain a text.
+that an interrupted evaluation resumes. `--write` writes the tables that docs/evaluation.md has
+markers for between these, and prints the others. `--only` selects the jobs whose names contain a
+text.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _show(results: Results, *, write: bool) -> None:
     from benchmarks.suggestion import report
 
     for name, block in report.blocks(results):
-        if write:
+        if write and document.has_place(DOCUMENT, name):
             document.replace(DOCUMENT, name, block)
         else:
             print(f"\n{name}\n{block}")

@@ -46,7 +46,7 @@ PRIOR_FILES = (
 RESULT_FILES = (
     *PRIOR_FILES,
     "benchmarks/suggestion/*.py",
-    "gateway_project/find/alternatives.py",
+    "gateway_project/find/relation_rows.py",
     "benchmarks/evaluation/*.py",
     "gateway_project/intent/suggest.py",
     "graph/*.py",

@@ -9,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from execution.speculation_limits import (
+from execution.speculation.limits import (
     DEFAULT_CALLS_PER_MINUTE,
     DEFAULT_DOLLARS_PER_DAY,
     DEFAULT_WASTE,

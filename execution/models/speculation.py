@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence, Outcome, Verdict
+from execution.speculation.outcome import RESOLVE_AFTER_S, Evidence, Outcome, Verdict
 from gateway_project.foundation.sealed_columns import PAYLOADS, SealedBinaryField, SealedTextField
 from tools.models import Team
 

@@ -10,20 +10,21 @@ from execution.availability import require_usable
 from execution.call_errors import ArgumentsTooCostly, CallNotPermitted, ToolUnavailable
 from execution.planning.output_schema import OutputSchema, WorkBudget
 from execution.planning.parse_task import ProblemList
-from execution.workflow import ResultReference, Workflow, WorkflowTask
+from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation import canonical, schema, schema_conversion
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.references import (
     ITEM,
     REFERENCE,
+    ReferenceTarget,
     parse_item,
     parse_literal,
     parse_reference,
 )
 from gateway_project.foundation.schema_conversion import Conversion
-from gateway_project.foundation.schema_holes import HOLE
 from gateway_project.foundation.schema_normalise import normalise
 from gateway_project.foundation.schema_problems import ArgumentProblem
+from gateway_project.foundation.schema_validation import HOLE
 from graph.exchange.document import quote_value
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 
@@ -226,13 +227,15 @@ class _TaskChecker:
         index: int,
         task: WorkflowTask,
         path: str,
-        target: ResultReference,
+        target: ReferenceTarget,
         tools: Mapping[str, CatalogueTool],
     ) -> None:
         source_task = self._workflow.by_id.get(target.task)
         if source_task is None or source_task.id not in tools:
             return
         pointer = target.pointer
+        if target.select and not pointer:  # of a list, too, since it may select from each item
+            return
         if source_task.for_each is not None and pointer:
             step, _, rest = pointer[1:].partition("/")
             if not step.isdecimal():
@@ -255,7 +258,7 @@ class _TaskChecker:
         self,
         index: int,
         task: WorkflowTask,
-        target: ResultReference,
+        target: ReferenceTarget,
         tools: Mapping[str, CatalogueTool],
     ) -> None:
         """Check that the `for_each` reference can yield a list."""
@@ -264,7 +267,7 @@ class _TaskChecker:
         if source_task is None or source_task.id not in tools or source_task.for_each is not None:
             return
         output = self._load_output_schema(tools[source_task.id])
-        if output is None or not output.resolve_schemas(target.pointer):
+        if target.select or output is None or not output.resolve_schemas(target.pointer):
             return
         if not output.resolve_item_schemas(target.pointer):
             what = quote_value(target.pointer) if target.pointer else "its root"
@@ -282,6 +285,7 @@ class _TaskChecker:
         source_task = self._workflow.by_id.get(target.task) if target is not None else None
         if (
             target is None
+            or target.select
             or source_task is None
             or source_task.for_each is not None
             or source_task.id not in tools
@@ -322,7 +326,7 @@ class _ArgumentContents:
     """
 
     task_ids: Mapping[str, Any]
-    references: list[tuple[str, ResultReference]] = field(default_factory=list)
+    references: list[tuple[str, ReferenceTarget]] = field(default_factory=list)
     item_pointers: list[str] = field(default_factory=list)
     suspicious_paths: list[str] = field(default_factory=list)
 
@@ -342,8 +346,7 @@ class _ArgumentContents:
             return literal.value
         target, item = parse_reference(value), parse_item(value)
         if target is not None:
-            found = ResultReference(task=target.task, pointer=target.pointer)
-            self.references.append((f"/arguments{path}", found))
+            self.references.append((f"/arguments{path}", target))
             return HOLE
         if item is not None:
             self.item_pointers.append(item)

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from execution.planning import order
 from execution.planning.parse_task import (
+    MAX_TASKS,
     ProblemList,
     TaskReader,
-    WorkflowLimits,
     describe_type,
     read_task_id,
 )
@@ -18,9 +18,6 @@ from gateway_project.foundation.references import make_reference
 from gateway_project.foundation.schema_problems import ArgumentProblem
 from graph.exchange.document import quote_value
 
-__all__ = ["DEFAULT_LIMITS", "InvalidWorkflow", "WorkflowLimits", "dump", "dump_task", "parse"]
-
-DEFAULT_LIMITS: Final = WorkflowLimits()
 MAX_REPORTED_PROBLEMS: Final = 10
 """Problems listed in an error's message; the error itself holds all."""
 MAX_NAMED_CYCLE_TASKS: Final = 12
@@ -44,9 +41,7 @@ class InvalidWorkflow(Exception):
         self.problems = tuple(problems)
 
 
-def parse(
-    value: Any, *, limits: WorkflowLimits = DEFAULT_LIMITS, known: Collection[str] = ()
-) -> Workflow:
+def parse(value: Any, *, known: Collection[str] = ()) -> Workflow:
     """Parse a workflow.
 
     O(size of the workflow) and iterative for any input; anything beyond a limit is not read.
@@ -54,7 +49,6 @@ def parse(
     Args:
         value: `{"tasks": [{"id", "tool", "arguments"?, "depends_on"?, "for_each"?, "on_error"?,
             "timeout_s"?}, …]}`, as JSON; null means omitted.
-        limits: Limits on its size.
         known: Ids of further tasks that may be referenced: the begun ones of a run being
             replanned.
 
@@ -70,9 +64,9 @@ def parse(
         execution.planning.parse.InvalidWorkflow: task 'a' depends on itself
     """
     problems = ProblemList()
-    rows = _read_rows(value, problems, limits)
-    ids = _collect_ids(rows, problems, limits)
-    reader = TaskReader(dict.fromkeys((*ids, *known)), problems=problems, limits=limits)
+    rows = _read_rows(value, problems)
+    ids = _collect_ids(rows, problems)
+    reader = TaskReader(dict.fromkeys((*ids, *known)), problems=problems)
     found = [reader.read(raw, index) for index, raw in enumerate(rows)]
     tasks = tuple(task for task in found if task is not None)
     for cycle in order.find_cycles({task.id: task.waits_for for task in tasks if task.id}):
@@ -93,7 +87,7 @@ def dump_task(task: WorkflowTask) -> dict[str, Any]:
     if task.depends_on:
         written["depends_on"] = list(task.depends_on)
     if task.for_each is not None:
-        written["for_each"] = make_reference(task.for_each.task, task.for_each.pointer)
+        written["for_each"] = make_reference(*task.for_each)
     if task.on_error is not None:
         written["on_error"] = task.on_error.value
     if task.timeout_s is not None:
@@ -101,7 +95,7 @@ def dump_task(task: WorkflowTask) -> dict[str, Any]:
     return written
 
 
-def _read_rows(value: Any, problems: ProblemList, limits: WorkflowLimits) -> Sequence[Any]:
+def _read_rows(value: Any, problems: ProblemList) -> Sequence[Any]:
     """Return the raw tasks; none if there are too many."""
     expected = '{"tasks": [{"id", "tool", "arguments"}, …]}'
     if not isinstance(value, Mapping):
@@ -121,8 +115,8 @@ def _read_rows(value: Any, problems: ProblemList, limits: WorkflowLimits) -> Seq
         problems.add("/tasks", f"the workflow {found}; expected {expected}", expected)
     elif not tasks:
         problems.add("/tasks", "the workflow has no tasks", "1 task or more")
-    elif len(tasks) > limits.max_tasks:
-        most = f"at most {limits.max_tasks:,}"
+    elif len(tasks) > MAX_TASKS:
+        most = f"at most {MAX_TASKS:,}"
         message = f"the workflow has {len(tasks):,} tasks, {most} can be run; use for_each, or"
         problems.add("/tasks", f"{message} several runs", f"{most} tasks")
     else:
@@ -130,13 +124,11 @@ def _read_rows(value: Any, problems: ProblemList, limits: WorkflowLimits) -> Seq
     return ()
 
 
-def _collect_ids(
-    rows: Sequence[Any], problems: ProblemList, limits: WorkflowLimits
-) -> dict[str, int]:
+def _collect_ids(rows: Sequence[Any], problems: ProblemList) -> dict[str, int]:
     """Return the index of each id, noting duplicates."""
     indexes: dict[str, int] = {}
     for index, raw in enumerate(rows):
-        task_id = read_task_id(raw, limits)
+        task_id = read_task_id(raw)
         if task_id and indexes.setdefault(task_id, index) != index:
             message = (
                 f"tasks[{indexes[task_id]}] and tasks[{index}] have the same id "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from execution.planning.read_arguments import (
@@ -13,12 +12,13 @@ from execution.planning.read_arguments import (
     UnreadableArguments,
     find_reference_marks,
 )
-from execution.workflow import OnError, ResultReference, WorkflowTask
-from gateway_project.foundation import canonical
+from execution.workflow import OnError, WorkflowTask
+from gateway_project.foundation import canonical, selection
 from gateway_project.foundation.references import (
     ITEM,
     POINTER,
     REFERENCE,
+    SELECT,
     ReferenceMark,
     ReferenceTarget,
     is_reference_mark,
@@ -38,33 +38,21 @@ MAX_COMPARED_CHARS: Final = 60
 MAX_QUOTED_INTEGER: Final = 10**15
 """Largest integer quoted in a message."""
 TASK_KEYS: Final = ("id", "tool", "arguments", "depends_on", "for_each", "on_error", "timeout_s")
+MAX_TASKS: Final = 1_000
+MAX_ARGUMENT_BYTES: Final = 4 * 1024 * 1024
+"""Approximate JSON size of all arguments together."""
+MAX_VALUES: Final = 250_000
+"""Values in all arguments together: texts, numbers, lists and objects."""
+MAX_REFERENCES: Final = 10_000
+"""References in all arguments together."""
+MAX_DEPTH: Final = 100
+"""Nesting levels of a task's arguments."""
+MAX_DEPENDENCIES: Final = 50_000
+"""Ids in `depends_on` of all tasks together."""
+MAX_ID_CHARS: Final = 200
+MAX_TIMEOUT_S: Final = 86_400.0
 REFERENCE_FORM: Final = '{"$ref": task, "pointer": "/…"}'
 ITEM_FORM: Final = '{"$item": "/…"}'
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowLimits:
-    """Limits on the size of a workflow.
-
-    Attributes:
-        max_tasks: Number of tasks.
-        max_argument_bytes: Approximate JSON size of all arguments together.
-        max_values: Values in all arguments together: texts, numbers, lists and objects.
-        max_references: References in all arguments together.
-        max_depth: Nesting levels of a task's arguments.
-        max_dependencies: Ids in `depends_on` of all tasks together.
-        max_id_chars: Length of an id.
-        max_timeout_s: Timeout of a task.
-    """
-
-    max_tasks: int = 1_000
-    max_argument_bytes: int = 4 * 1024 * 1024
-    max_values: int = 250_000
-    max_references: int = 10_000
-    max_depth: int = 100
-    max_dependencies: int = 50_000
-    max_id_chars: int = 200
-    max_timeout_s: float = 86_400.0
 
 
 class ProblemList:
@@ -101,11 +89,11 @@ class ProblemList:
         return (*self._problems, more)
 
 
-def read_task_id(raw: object, limits: WorkflowLimits) -> str:
+def read_task_id(raw: object) -> str:
     """Return the id of a raw task; empty if it has no usable one."""
     given = raw.get("id") if isinstance(raw, Mapping) else None
     is_good = isinstance(given, str) and given.isprintable() and given == given.strip()
-    return str(given) if is_good and len(str(given)) <= limits.max_id_chars else ""
+    return str(given) if is_good and len(str(given)) <= MAX_ID_CHARS else ""
 
 
 class TaskReader:
@@ -114,28 +102,24 @@ class TaskReader:
     Args:
         ids: Ids that may be depended on or referred to.
         problems: Collects the problems.
-        limits: Limits on the workflow.
     """
 
-    def __init__(
-        self, ids: Collection[str], *, problems: ProblemList, limits: WorkflowLimits
-    ) -> None:
+    def __init__(self, ids: Collection[str], *, problems: ProblemList) -> None:
         self._ids = ids
         self._problems = problems
-        self._limits = limits
         self._budget: ArgumentBudget | None = ArgumentBudget(
-            bytes_left=limits.max_argument_bytes,
-            values_left=limits.max_values,
-            marks_left=limits.max_references,
-            depth=limits.max_depth,
+            bytes_left=MAX_ARGUMENT_BYTES,
+            values_left=MAX_VALUES,
+            marks_left=MAX_REFERENCES,
+            depth=MAX_DEPTH,
         )
-        self._dependencies_left = limits.max_dependencies
+        self._dependencies_left = MAX_DEPENDENCIES
         self._path = ""
         self._task_name = ""
 
     def read(self, raw: object, place: int) -> WorkflowTask | None:
         """Parse a task, omitting unreadable fields; None if it is not an object."""
-        own = read_task_id(raw, self._limits)
+        own = read_task_id(raw)
         self._path = f"/tasks/{place}"
         self._task_name = f"task {quote_value(own)}" if own else f"tasks[{place}]"
         if not isinstance(raw, Mapping):
@@ -172,7 +156,7 @@ class TaskReader:
                 )
 
     def _note_bad_id(self, given: object) -> None:
-        expected = f"text of 1 to {self._limits.max_id_chars} printable characters"
+        expected = f"text of 1 to {MAX_ID_CHARS} printable characters"
         wrong = " has no id" if given in (None, "") else f": its id must be {expected}"
         self._problems.add(f"{self._path}/id", self._task_name + wrong, expected)
 
@@ -197,7 +181,7 @@ class TaskReader:
         self._dependencies_left -= len(given)
         if self._dependencies_left < 0:
             if has_room:
-                most = f"at most {self._limits.max_dependencies:,} ids"
+                most = f"at most {MAX_DEPENDENCIES:,} ids"
                 self._problems.add("/tasks", f"depends_on of all tasks have {most}", most)
             return
         for place, one in enumerate(given):
@@ -213,7 +197,7 @@ class TaskReader:
         )
         return False
 
-    def _read_for_each(self, given: object) -> ResultReference | None:
+    def _read_for_each(self, given: object) -> ReferenceTarget | None:
         if given is None:
             return None
         target = parse_reference(given)
@@ -221,15 +205,24 @@ class TaskReader:
             message = f"takes a reference to a list, {REFERENCE_FORM}, not {describe_type(given)}"
             self._note_problem("/for_each", f"for_each {message}", REFERENCE_FORM)
             return None
-        if not self._is_valid_reference(target, "/for_each", "for_each"):
-            return None
-        return ResultReference(task=target.task, pointer=target.pointer)
+        return target if self._is_valid_reference(target, "/for_each", "for_each") else None
 
     def _is_valid_reference(self, target: ReferenceTarget, path: str, name: str) -> bool:
         """Whether a reference has a known task and a valid pointer; notes problems."""
         is_pointer = self._is_valid_pointer(target.pointer, f"{path}/{POINTER}")
         is_known = self._is_known_task(target.task, f"{path}/{REFERENCE}", f"{name} refers to")
-        return is_known and is_pointer
+        return is_known and is_pointer and self._is_valid_selection(target.select, path)
+
+    def _is_valid_selection(self, expression: str, path: str) -> bool:
+        if not expression:
+            return True
+        try:
+            selection.check_selection(expression)
+        except selection.InvalidSelection as error:
+            message = f"{quote_value(expression)} is no JMESPath: {error}"
+            self._note_problem(f"{path}/{SELECT}", message, "JMESPath expression")
+            return False
+        return True
 
     def _is_valid_pointer(self, pointer: str, path: str) -> bool:
         if canonical.is_pointer(pointer):
@@ -272,10 +265,9 @@ class TaskReader:
         return []
 
     def _note_too_large(self, error: ArgumentsTooLarge) -> None:
-        limits = self._limits
         most = (
-            f"at most {limits.max_argument_bytes:,} bytes, {limits.max_values:,} values and "
-            f"{limits.max_references:,} references"
+            f"at most {MAX_ARGUMENT_BYTES:,} bytes, {MAX_VALUES:,} values and "
+            f"{MAX_REFERENCES:,} references"
         )
         way = "have tools pass large values to each other by reference or by file"
         message = f"the arguments of all tasks together {error}: {most}; {way}"
@@ -317,7 +309,7 @@ class TaskReader:
     def _read_timeout_s(self, given: object) -> float | None:
         if given is None:
             return None
-        most = self._limits.max_timeout_s
+        most = MAX_TIMEOUT_S
         is_number = isinstance(given, int | float) and not isinstance(given, bool)
         if is_number and 0 < given <= most:  # type: ignore[operator] # no NaN is
             return float(given)  # type: ignore[arg-type]

@@ -79,10 +79,6 @@ def find_reference_marks(
 
     O(size of the arguments, up to the budget), iterative.
 
-    Args:
-        arguments: Any mapping.
-        budget: Reduced by the arguments.
-
     Raises:
         ArgumentsTooLarge: If they exceed the budget.
         UnreadableArguments: If they are nested too deeply, or hold a value that JSON cannot

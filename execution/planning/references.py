@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from gateway_project.foundation import canonical
+from gateway_project.foundation import canonical, selection
 from gateway_project.foundation.references import (
     ITEM,
     LITERAL,
+    MAX_MARK_KEYS,
     REFERENCE,
+    ReferenceTarget,
     parse_item,
     parse_literal,
     parse_reference,
@@ -26,8 +28,6 @@ which no other run proceeds."""
 NO_ITEM: Final = object()
 """Item of a task without `for_each`."""
 
-_MAX_MARK_KEYS: Final = 2
-"""Maximum keys of a reference, item or literal object."""
 _MARK_NAMES: Final = frozenset({REFERENCE, ITEM, LITERAL})
 _CONTAINER_TYPES: Final = (dict, list, tuple, Mapping)
 """Container types, common ones first, since the abstract check is slowest."""
@@ -129,7 +129,7 @@ class _ReferenceResolver:
             raise ArgumentsTooDeep(f"arguments are nested deeper than {MAX_DEPTH} levels")
         if isinstance(value, list | tuple):
             return [self.resolve_value(member, depth + 1) for member in value]
-        if len(value) <= _MAX_MARK_KEYS and not _MARK_NAMES.isdisjoint(value):
+        if len(value) <= MAX_MARK_KEYS and not _MARK_NAMES.isdisjoint(value):
             return self._resolve_object(value, depth)
         return {key: self.resolve_value(member, depth + 1) for key, member in value.items()}
 
@@ -158,19 +158,30 @@ class _ReferenceResolver:
             return literal.value
         target = parse_reference(value)
         if target is not None:
-            return self._resolve_task_result(target.task, target.pointer)
+            return self._resolve_task_result(target)
         pointer = parse_item(value)
         if pointer is not None:
             return self._resolve_item(pointer)
         return {key: self.resolve_value(one, depth + 1) for key, one in value.items()}
 
-    def _resolve_task_result(self, task: str, pointer: str) -> Any:
+    def _resolve_task_result(self, target: ReferenceTarget) -> Any:
+        task, pointer, expression = target
         try:
             root = self._results(task)
         except LookupError as error:
             why = error.args[0] if error.args and error.args[0] != task else "it has no result"
             raise MissingReferent(task, pointer, str(why)) from None
-        return self._resolve_pointer(root, task, pointer)
+        found = self._resolve_pointer(root, task, pointer)
+        if not expression:
+            return found
+        try:
+            selected = selection.select_at_once(expression, found)
+        except selection.InvalidSelection as error:
+            raise MissingReferent(task, pointer, f"select: {error}") from None
+        if selected is None:
+            raise MissingReferent(task, pointer, "select finds nothing")
+        self._inserted_values[-1] = selected
+        return selected
 
     def _resolve_item(self, pointer: str) -> Any:
         if self._item is NO_ITEM:

@@ -10,10 +10,12 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
+from execution.changes import WHOLE_TASK
 from execution.codes import NOT_PERMITTED
-from execution.process import recover, steady_clock
+from execution.process import steady_clock
 from execution.run_dependencies import RunDependencies, retry_until_available
 from execution.snapshot import CannotResume, RunSnapshot
+from execution.status import TaskStatus
 from execution.store import closing, leases
 from gateway_project.foundation.caller import Caller
 from tools.catalogue import UnknownTool
@@ -52,7 +54,7 @@ async def adopt_run(
     if leased is None:
         return None
     caller = await _load_current_rights(leased.caller, dependencies)
-    snapshot = recover.requeue_repeatable_calls(
+    snapshot = requeue_repeatable_calls(
         replace(leased, caller=caller), _make_repeatable_check(dependencies, caller)
     )
     log.info("run.adopted", run=str(run), was_lost=leased.was_lost, status=leased.status.value)
@@ -101,7 +103,7 @@ async def _load_current_rights(caller: Caller, dependencies: RunDependencies) ->
         ) from None
 
 
-def _make_repeatable_check(dependencies: RunDependencies, caller: Caller) -> recover.IsRepeatable:
+def _make_repeatable_check(dependencies: RunDependencies, caller: Caller) -> IsRepeatable:
     """Check repeatability in the catalogue as the caller sees it now."""
 
     def repeatable(tool: str, definition_hash: str) -> bool:
@@ -112,3 +114,29 @@ def _make_repeatable_check(dependencies: RunDependencies, caller: Caller) -> rec
         return found.repeatable and found.definition_hash == definition_hash
 
     return repeatable
+
+
+IsRepeatable = Callable[[str, str], bool]
+"""Whether a call of a tool (id, definition hash) may be repeated."""
+
+
+def requeue_repeatable_calls(snapshot: RunSnapshot, is_repeatable: IsRepeatable) -> RunSnapshot:
+    """Make the calls pending that were in flight and may be repeated.
+
+    A call may be repeated only if the definition is still the one that was called: what an admin
+    or server says of another definition does not apply. One that stays running is lost: the
+    executor records it as unknown. Tasks that the workflow no longer has are left out.
+    """
+    tasks = {}
+    for key, task in snapshot.tasks.items():
+        workflow_task = snapshot.workflow.by_id.get(key[0])
+        if workflow_task is None:
+            continue
+        # A for-each task is not a call itself; its items are.
+        is_call = workflow_task.for_each is None or key[1] != WHOLE_TASK
+        was_in_flight = is_call and task.status is TaskStatus.RUNNING
+        if was_in_flight and is_repeatable(workflow_task.tool, task.definition_hash):
+            tasks[key] = replace(task, status=TaskStatus.PENDING)
+        else:
+            tasks[key] = task
+    return replace(snapshot, tasks=tasks)

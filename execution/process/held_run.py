@@ -28,10 +28,9 @@ from execution.running.executor import Execution
 from execution.running.limits import CallSlots
 from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
-from execution.store import commands, decisions
+from execution.store import approvals, commands
+from execution.store.approvals import ApprovalDecision
 from execution.store.commands import PendingCommand
-from execution.store.decisions import ApprovalDecision
-from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.request import UpstreamRequest
 
@@ -122,35 +121,35 @@ def build_executor_dependencies(
 
     return ExecutorDependencies(
         prepare=prepare,
-        invoke=lambda invocation: _make_call(
-            dependencies, caller, invocation, asks_progress=reports.is_followed(snapshot.run)
-        ),
+        invoke=lambda invocation: _make_call(dependencies, snapshot, invocation, reports),
         journal=journal,
         call_slots=call_slots,
         clock=clock,
         reload_results=partial(
             load_results.load_result_roots, snapshot.run, sealer=dependencies.sealer
         ),
-        on_progress=partial(reports.publish, snapshot.run),
         batch_window_s=BATCH_WINDOW_S,
         slot_group=get_slot_group(caller),
     )
 
 
 async def _make_call(
-    dependencies: RunDependencies, caller: Caller, invocation: Invocation, *, asks_progress: bool
+    dependencies: RunDependencies,
+    snapshot: RunSnapshot,
+    invocation: Invocation,
+    reports: ProgressRelay,
 ) -> CallOutcome:
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
-        invocation.on_progress(progress, total, message)
+        reports.publish(snapshot.run, *invocation.key, progress, total, message)
 
     return await call.call(
         UpstreamRequest.to_call(
             invocation.tool,
             invocation.arguments,
             timeout_s=invocation.timeout_s,
-            progress=report_progress if asks_progress else None,
+            progress=report_progress if reports.is_followed(snapshot.run) else None,
         ),
-        caller=caller,
+        caller=snapshot.task_caller,
         catalogue=dependencies.catalogue(),
         upstream=dependencies.upstream,
         grant=invocation.grant,
@@ -158,7 +157,7 @@ async def _make_call(
         on_retry=invocation.on_retry,
         latest=dependencies.catalogue,
         on_ended=dependencies.on_call_ended,
-        speculation=dependencies.speculation,
+        answer=partial(dependencies.speculation.answer, is_fresh=False),
     )
 
 
@@ -199,7 +198,7 @@ async def forward_instructions(
     What was called ahead of it is discarded if it does not go on as planned.
     """
     run, sealer = execution.snapshot.run, dependencies.sealer
-    for decision in await retry_until_available(decisions.load_decisions, run):
+    for decision in await retry_until_available(approvals.load_decisions, run):
         if decision.approval not in held.seen_instructions:
             held.seen_instructions.add(decision.approval)
             _forward_decision(execution, decision)
@@ -246,7 +245,7 @@ def _forward_command(execution: Execution, command: PendingCommand) -> None:
             rerun_unknown = command.detail.get("rerun_unknown") is True
             execution.resume(command=command.id, rerun_unknown=rerun_unknown)
         case Action.CONTINUE:
-            execution.start_next_layer(command=command.id)
+            execution.resume(command=command.id)
         case Action.ABORT:
             execution.abort(command=command.id)
         case Action.REPLAN:

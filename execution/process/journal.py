@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -14,9 +13,8 @@ import structlog
 from django.db import Error as DatabaseError
 
 from execution.changes import RunChanges
-from execution.store.retry_patience import RetryPatience
+from execution.run_dependencies import retry_until_available
 from execution.store.writing import Refusal, WrittenEntry
-from gateway_project.foundation.database import is_database_away, run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 
 WriteBatch = Callable[[Sequence[RunChanges]], Sequence[WrittenEntry | Refusal | None]]
@@ -26,9 +24,6 @@ MAX_BATCH_ENTRIES: Final = 256
 MAX_BATCH_ROWS: Final = 4_000
 """Task and event rows per transaction, except for a single larger entry: some hundred
 milliseconds of work, so that many runs ending at once do not delay others."""
-FIRST_RETRY_S: Final = 0.05
-LONGEST_RETRY_S: Final = 2.0
-"""Short, so that writing resumes soon after the database is back."""
 
 log = structlog.get_logger(__name__)
 QueuedEntry = tuple[RunChanges, "asyncio.Future[WrittenEntry | None]"]
@@ -58,7 +53,6 @@ class DatabaseJournal:
         self._queue: deque[QueuedEntry] = deque()
         self._wake = asyncio.Event()
         self._is_closed = False
-        self._is_database_away = False
 
     async def record(self, changes: RunChanges) -> WrittenEntry | None:
         """Return once the changes are durable; as in `execution.changes.Journal`.
@@ -139,32 +133,12 @@ class DatabaseJournal:
 
     async def _write_batch(self, batch: Sequence[QueuedEntry]) -> None:
         """Write a batch, retrying while the database is unavailable."""
-        retry_s, patience = FIRST_RETRY_S, RetryPatience()
-        while True:
-            try:
-                with patience.extend_timeouts():
-                    outcomes = await run_in_database_thread(
-                        self._write, [changes for changes, _ in batch]
-                    )
-            except DatabaseError as error:
-                if not is_database_away(error):
-                    raise
-                self._report_outage(error)
-                await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
-                retry_s = min(retry_s * 2, LONGEST_RETRY_S)
-                continue
-            break
-        self._is_database_away = False
+        outcomes = await retry_until_available(self._write, [changes for changes, _ in batch])
         for (_, future), outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Exception):
                 _fail_future(future, outcome)
             elif not future.done():
                 future.set_result(outcome)
-
-    def _report_outage(self, error: Exception) -> None:
-        if not self._is_database_away:
-            log.warning("journal.database_unavailable", error=summarize_error(error))
-        self._is_database_away = True
 
 
 def _reject_entry(entry: QueuedEntry, error: Exception) -> None:

@@ -26,9 +26,6 @@ _OWNER_ID: Final = re.compile(r"[0-9a-f]{32}")
 class ProcessOwner:
     """The identity and liveness lock of this process.
 
-    Args:
-        home: Folder of the installation.
-
     Raises:
         OSError: If the folder cannot be written.
     """

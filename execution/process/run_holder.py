@@ -12,7 +12,7 @@ import structlog
 
 from execution.changes import RunFenced
 from execution.codes import INTERNAL_ERROR
-from execution.process import adopt, held_run, next_layer, steady_clock
+from execution.process import adopt, held_run, steady_clock
 from execution.process.held_run import HeldRun, count_slots
 from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.process.progress_relay import ProgressRelay
@@ -30,6 +30,7 @@ from execution.run_dependencies import (
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
 from execution.snapshot import CannotResume, RunSnapshot
+from execution.speculation import next_layer
 from execution.status import RunStatus
 from execution.store import leases
 from gateway_project.foundation.caller import Caller

@@ -25,10 +25,6 @@ class RunViewCache:
 
     It gives up if the rows hold more than is worth keeping (large results, long lists), or more
     than is known here (approvals, replans, entries with unacknowledged commits).
-
-    Args:
-        new: The run as requested.
-        created: The run as created.
     """
 
     def __init__(self, new: NewRun, created: CreatedRun) -> None:

@@ -18,7 +18,7 @@ from execution.running.failure import (
     CallFailure,
     FailureCause,
 )
-from execution.running.for_each_tasks import ForEachTasks
+from execution.running.for_each import ForEachTasks
 from execution.running.pending_changes import PendingChanges
 from execution.running.result_cache import ResultCache, RunTooLarge
 from execution.running.results import ResultRoot
@@ -27,14 +27,8 @@ from execution.running.schedule import Schedule, SkippedTask
 from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
 from execution.workflow import OnError, Workflow
-from tools import ids
 
 _PENDING_STATUSES = (TaskStatus.PENDING, TaskStatus.WAITING_APPROVAL)
-
-
-def get_server_name(tool: str) -> str:
-    """Return the server name of a canonical tool id; server names contain no colon."""
-    return tool.partition(ids.SEPARATOR)[0]
 
 
 class CallStates:
@@ -106,7 +100,7 @@ class CallStates:
 
     def enqueue_call(self, key: TaskKey) -> None:
         """Queue a call for a slot at its server."""
-        server = get_server_name(self.schedule.tasks[key[0]].tool)
+        server = self.schedule.tasks[key[0]].server
         queue = self.queues.get(server)
         if queue is None:
             self.queues[server] = queue = deque()

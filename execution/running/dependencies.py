@@ -8,16 +8,17 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from execution.call import ApprovalGrant, CallOutcome, PreparedCall
-from execution.changes import Journal, TaskKey
+from execution.changes import Journal, TaskChange, TaskKey
 from execution.running.limits import CallSlots
 from execution.running.results import ResultRoot
+from tools.ids import SEPARATOR
 
 RawResult = Mapping[str, Any]
 """A server's raw result."""
 
 
 class Invocation(NamedTuple):
-    """One call to make, its intent already journalled.
+    """A call to make once its intent is journalled.
 
     Attributes:
         task: Id of the task.
@@ -26,8 +27,8 @@ class Invocation(NamedTuple):
         arguments: All references replaced.
         timeout_s: Seconds for all attempts; None: the server's limit.
         grant: Consumed approval; None: none needed.
+        intent: The change to journal.
         on_retry: Called before each retry with the failure count and the last error.
-        on_progress: Receives progress, total and message.
     """
 
     task: str
@@ -36,14 +37,18 @@ class Invocation(NamedTuple):
     arguments: Mapping[str, Any]
     timeout_s: float | None
     grant: ApprovalGrant | None
-    on_retry: Callable[[int, BaseException], None]
-    on_progress: Callable[[float, float | None, str | None], None]
+    intent: TaskChange
+    on_retry: Callable[[int, BaseException], None] = lambda _count, _error: None
 
+    @property
+    def key(self) -> TaskKey:
+        """Task and item."""
+        return self.task, self.item
 
-def ignore_progress(
-    _task: str, _item: int, _progress: float, _total: float | None, _message: str | None
-) -> None:
-    """Ignore a progress report."""
+    @property
+    def server(self) -> str:
+        """Name of the called server."""
+        return self.tool.partition(SEPARATOR)[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,6 @@ class ExecutorDependencies:
         call_slots: Slots shared by all runs of the process.
         clock: Current time; for display, and compared with the deadline once, at the start.
         reload_results: Loads the result roots of tasks, items included.
-        on_progress: Receives task, item, progress, total and message.
         slot_group: Whose share the run's slots count against.
         batch_window_s: Seconds the end of a call may be delayed to share a write with others.
     """
@@ -69,6 +73,5 @@ class ExecutorDependencies:
     call_slots: CallSlots
     clock: Callable[[], datetime]
     reload_results: Callable[[Collection[str]], Awaitable[Mapping[TaskKey, ResultRoot]]]
-    on_progress: Callable[[str, int, float, float | None, str | None], None] = ignore_progress
     slot_group: Hashable = None
     batch_window_s: float = 0.0

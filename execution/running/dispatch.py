@@ -14,7 +14,7 @@ from execution.running import failure
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.failure import ApprovalUnusable
 from execution.running.in_flight import InFlightCalls
-from execution.running.run_state import RunState, StartedCall
+from execution.running.run_state import RunState
 from execution.running.steering import RunController
 
 PREPARE_BUDGET_S: Final = 0.01
@@ -52,9 +52,9 @@ class Dispatcher:
         self._post_update = post_update
         self._until_s = 0.0
 
-    async def begin_calls(self, at: datetime) -> list[StartedCall]:
+    async def begin_calls(self, at: datetime) -> list[Invocation]:
         """Begin the ready calls that have a slot, within the time budget."""
-        started: list[StartedCall] = []
+        started: list[Invocation] = []
         self.has_more = False
         if not self._controller.can_start:
             self._calls.release_other_slots({})
@@ -69,7 +69,7 @@ class Dispatcher:
         self._calls.release_other_slots(state.queues)
         return started
 
-    async def write_and_launch(self, started: Sequence[StartedCall]) -> None:
+    async def write_and_launch(self, started: Sequence[Invocation]) -> None:
         """Journal the pending changes with the intents, then launch the calls.
 
         A call with an approval is journalled alone, so that an unusable approval fails only that
@@ -90,7 +90,7 @@ class Dispatcher:
                 self._launch_call(call, is_single=is_single)
 
     async def _begin_server_calls(
-        self, server: str, started: list[StartedCall], at: datetime
+        self, server: str, started: list[Invocation], at: datetime
     ) -> bool:
         """Begin calls to one server; return whether that may have made more calls ready."""
         has_moved = False
@@ -117,47 +117,34 @@ class Dispatcher:
         """Whether another call may be begun in this step."""
         return not self.has_more and self._controller.can_start
 
-    async def _launch_approved(self, call: StartedCall, *, is_single: bool) -> None:
+    async def _launch_approved(self, call: Invocation, *, is_single: bool) -> None:
         changes = self._state.pending_changes.build_single_change(call.intent, events.TASK_STARTED)
         try:
             await self._dependencies.journal.record(changes)
         except CallNotApproved:
             self._state.pending_changes.revert_numbers(changes)
-            self._calls.release_slot(call.server_name)
+            self._calls.release_slot(call.server)
             call_failure = failure.failure_from_error(ApprovalUnusable())
             self._post_update(
-                lambda at: self._state.record_unsent_failure(call.task_key, call_failure, at)
+                lambda at: self._state.record_unsent_failure(call.key, call_failure, at)
             )
         else:
             self._launch_call(call, is_single=is_single)
 
-    def _launch_call(self, call: StartedCall, *, is_single: bool) -> None:
+    def _launch_call(self, call: Invocation, *, is_single: bool) -> None:
         """Launch a call, unless the run was cancelled or halted meanwhile."""
         cancel_reason = self._controller.cancel_reason
         if cancel_reason:
-            self._calls.release_slot(call.server_name)
+            self._calls.release_slot(call.server)
             self._post_update(
-                lambda at: self._state.record_cancellation(call.task_key, cancel_reason, at)
+                lambda at: self._state.record_cancellation(call.key, cancel_reason, at)
             )
         elif self._controller.is_halted:
-            self._calls.release_slot(call.server_name)
-            self._post_update(lambda at: self._state.revert_call(call.task_key, at))
+            self._calls.release_slot(call.server)
+            self._post_update(lambda at: self._state.revert_call(call.key, at))
         else:
-            invocation = self._make_invocation(call)
-            self._calls.launch(invocation, call.server_name, is_single=is_single)
-
-    def _make_invocation(self, call: StartedCall) -> Invocation:
-        task, item = call.task_key
-        return Invocation(
-            task,
-            item,
-            tool=call.task.tool,
-            arguments=call.arguments,
-            timeout_s=call.task.timeout_s,
-            grant=call.grant,
-            on_retry=partial(self._report_retry, call.task_key),
-            on_progress=partial(self._dependencies.on_progress, task, item),
-        )
+            call = call._replace(on_retry=partial(self._report_retry, call.key))
+            self._calls.launch(call, is_single=is_single)
 
     def _report_retry(self, key: TaskKey, attempt: int, error: BaseException) -> None:
         data = {"attempt": attempt, "code": failure.failure_from_error(error).code}

@@ -4,27 +4,65 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from execution import events
 from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
-from execution.running import failure, next_layer, reported_status
-from execution.running.completion_batch import CompletionBatch
+from execution.running import failure, next_layer, steering
 from execution.running.dependencies import ExecutorDependencies
 from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
 from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
-from execution.running.next_layer import UpcomingCall
 from execution.running.results import ResultRoot
 from execution.running.run_state import RunState
 from execution.running.steering import RunController
 from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
-from execution.workflow import Workflow
+from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.task_group import TaskGroup
+
+
+class CompletionBatch:
+    """Delays the write of a call's completion briefly, for others to join; for one event loop.
+
+    Completions that arrive during a write must wait for it, so the last of several that end within
+    milliseconds is known sooner if they share one write.
+
+    Args:
+        wake: Set on each update; the reader clears it.
+        wait_s: Maximum delay of a write in seconds; 0: no delay.
+    """
+
+    def __init__(self, wake: asyncio.Event, wait_s: float) -> None:
+        self._wake = wake
+        self._wait_s = wait_s
+        self._until: float | None = None
+
+    async def wait_for_more(self, *, is_wanted: bool) -> bool:
+        """Wait for another update; return whether one arrived in time.
+
+        Args:
+            is_wanted: Whether more updates are expected and nothing waits for the write.
+        """
+        if not (self._wait_s and is_wanted):
+            self._until = None
+            return False
+        now = asyncio.get_running_loop().time()
+        if self._until is None:
+            self._until = now + self._wait_s
+        if now < self._until:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._until):
+                    await self._wake.wait()
+                return True
+        self._until = None
+        return False
 
 
 class Execution:
@@ -75,7 +113,7 @@ class Execution:
         """The current workflow."""
         return self._state.workflow
 
-    def list_next_calls(self) -> list[UpcomingCall]:
+    def list_next_calls(self) -> list[tuple[WorkflowTask, Mapping[str, Any]]]:
         """Return calls of the layer that opens next; none unless at a decision point, at rest."""
         return next_layer.list_next_calls(self._state)
 
@@ -112,7 +150,7 @@ class Execution:
         self._post_update(partial(self._controller.pause, command))
 
     def resume(self, *, command: int | None = None, rerun_unknown: bool = False) -> None:
-        """Resume after a pause.
+        """Resume after a pause, or with the next layer.
 
         Args:
             command: The command being carried out.
@@ -121,13 +159,9 @@ class Execution:
         """
         self._post_update(partial(self._controller.resume, command, rerun_unknown))
 
-    def start_next_layer(self, *, command: int | None = None) -> None:
-        """Start the next layer, after review of the last one."""
-        self._post_update(partial(self._controller.resume, command, False))
-
     def abort(self, *, command: int | None = None) -> None:
         """End the run: cancel the calls in flight and start no more."""
-        self._controller.cancel_early(reported_status.ABORTED)
+        self._controller.cancel_early(steering.ABORTED)
         self._post_update(partial(self._controller.abort, command))
 
     def replan(self, workflow: Workflow, *, command: int | None = None) -> None:
@@ -312,5 +346,5 @@ class Execution:
         return asyncio.get_running_loop().call_later(left_s, self._pass_deadline)
 
     def _pass_deadline(self) -> None:
-        self._controller.cancel_early(reported_status.DEADLINE_EXCEEDED)
+        self._controller.cancel_early(steering.DEADLINE_EXCEEDED)
         self._post_update(self._controller.pass_deadline)

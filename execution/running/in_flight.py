@@ -27,8 +27,6 @@ RESULT_BATCH_SIZE: Final = 16
 
 CallCompletion = CallOutcome | Exception | None
 """A call's outcome; None: it was cancelled."""
-_LaunchedCall = tuple[TaskKey, Invocation, str]
-"""A call, and the server whose slot it holds."""
 
 
 class OnCallEnded(Protocol):
@@ -80,7 +78,7 @@ class InFlightCalls:
         self._in_flight: dict[TaskKey, asyncio.Task[Any]] = {}
         self._running_count = 0
         self._idle_task: asyncio.Task[Any] | None = None
-        self._next_call: _LaunchedCall | None = None
+        self._next_call: Invocation | None = None
         self._unstarted: dict[TaskKey, str] = {}
         self._held_slots: Counter[str] = Counter()
         self._granted_slots: Counter[str] = Counter()
@@ -132,22 +130,20 @@ class InFlightCalls:
         """Whether the task continuing the run has a call to make next."""
         return self._next_call is not None
 
-    def launch(self, invocation: Invocation, server: str, *, is_single: bool) -> None:
+    def launch(self, call: Invocation, *, is_single: bool) -> None:
         """Launch a call in the slot that was taken for it.
 
         Args:
-            invocation: The call.
-            server: Name of its server.
+            call: The call.
             is_single: Whether it is the only call launched in this step.
         """
-        key = (invocation.task, invocation.item)
-        self._held_slots[server] -= 1
-        self._unstarted[key] = server
-        launched = key, invocation, server
+        key = call.key
+        self._held_slots[call.server] -= 1
+        self._unstarted[key] = call.server
         if is_single and self._idle_task is not None and not self._running_count:
-            self._next_call, self._in_flight[key] = launched, self._idle_task
+            self._next_call, self._in_flight[key] = call, self._idle_task
         else:
-            self._in_flight[key] = self._group.create_task(self._run_calls(launched))
+            self._in_flight[key] = self._group.create_task(self._run_calls(call))
         self._running_count += 1
 
     def mark_handled(self, key: TaskKey) -> None:
@@ -171,13 +167,13 @@ class InFlightCalls:
                 self._call_slots.release_slot(server, self._slot_holder)
         self._call_slots.leave(self._slot_holder)
 
-    async def _run_calls(self, launched: _LaunchedCall | None) -> None:
+    async def _run_calls(self, launched: Invocation | None) -> None:
         """Make a call, and then single follow-up calls, one by one."""
         while launched is not None:
-            await self._make_call(*launched)
+            await self._make_call(launched)
             launched = await self._continue_run()
 
-    async def _continue_run(self) -> _LaunchedCall | None:
+    async def _continue_run(self) -> Invocation | None:
         """Continue the run after a call; return the call to make in the same task, if any."""
         task = asyncio.current_task()
         if task is None or task.cancelling() or self._running_count:
@@ -191,18 +187,18 @@ class InFlightCalls:
         launched, self._next_call = self._next_call, None
         return launched
 
-    async def _make_call(self, key: TaskKey, invocation: Invocation, server: str) -> None:
-        del self._unstarted[key]
+    async def _make_call(self, call: Invocation) -> None:
+        del self._unstarted[call.key]
         outcome: CallCompletion = None
         root: ResultRoot | None = None
         try:
-            outcome = await self._invoke(invocation)
-            if key[0] in self._referenced_tasks and not outcome.result.is_error:
+            outcome = await self._invoke(call)
+            if call.task in self._referenced_tasks and not outcome.result.is_error:
                 root = await load_root(outcome.result.raw)
         except Exception as error:  # noqa: BLE001 - top of one task: it fails, and not its run
             outcome = error
         finally:
-            self._end_call(key, server, outcome, root)
+            self._end_call(call.key, call.server, outcome, root)
 
     def _end_call(
         self, key: TaskKey, server: str, outcome: CallCompletion, root: ResultRoot | None = None

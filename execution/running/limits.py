@@ -9,11 +9,7 @@ from typing import NamedTuple
 
 
 class SlotHolder:
-    """The slots that one caller holds across all of their runs.
-
-    Args:
-        caller: The caller.
-    """
+    """The slots that one caller holds across all of their runs."""
 
     __slots__ = ("caller", "per_server", "runs", "total")
 

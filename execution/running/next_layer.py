@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from execution.planning.references import NO_ITEM
 from execution.running import for_each
@@ -18,20 +18,8 @@ MAX_CALLS: Final = 16
 """Calls of a layer that are resolved; the run makes the others itself."""
 
 
-class UpcomingCall(NamedTuple):
-    """A call of the layer that opens next.
-
-    Attributes:
-        task: The calling task.
-        arguments: All references replaced.
-    """
-
-    task: WorkflowTask
-    arguments: Mapping[str, Any]
-
-
-def list_next_calls(state: RunState) -> list[UpcomingCall]:
-    """Return the calls of the layer that opens next, in the order of its tasks.
+def list_next_calls(state: RunState) -> list[tuple[WorkflowTask, Mapping[str, Any]]]:
+    """Return the calls of the layer that opens next: task and arguments, references replaced.
 
     Tasks with large arguments, or whose references cannot be resolved, are left out: the run
     itself resolves them on a worker thread and reports what is wrong.
@@ -46,7 +34,9 @@ def list_next_calls(state: RunState) -> list[UpcomingCall]:
     return list(islice((call for task in tasks for call in _resolve(state, task)), MAX_CALLS))
 
 
-def _resolve(state: RunState, task: WorkflowTask) -> Iterator[UpcomingCall]:
+def _resolve(
+    state: RunState, task: WorkflowTask
+) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
     results = state.result_cache
     is_small = results.estimate_size_bytes(task.references) <= LARGE_BYTES
     if not (is_small and json_size.is_small(task.arguments)):
@@ -58,6 +48,6 @@ def _resolve(state: RunState, task: WorkflowTask) -> Iterator[UpcomingCall]:
             else for_each.require_list_items(results.resolve_list(task))
         )
         for item in items:
-            yield UpcomingCall(task, results.resolve(task.arguments, item=item))
+            yield task, results.resolve(task.arguments, item=item)
     except (LookupError, for_each.NotAList, RunTooLarge):
         return

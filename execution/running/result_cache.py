@@ -30,12 +30,7 @@ class RunTooLarge(Exception):
 
 
 class ResultCache:
-    """The in-memory values that references resolve to.
-
-    Args:
-        workflow: Of the run.
-        open_tasks: Ids of unfinished tasks.
-    """
+    """The in-memory values that references resolve to."""
 
     def __init__(self, workflow: Workflow, open_tasks: Iterable[str]) -> None:
         self.reference_counts: Counter[str] = Counter()
@@ -135,12 +130,7 @@ class ResultCache:
             MissingReferent: If it does not exist.
             RunTooLarge: If it was dropped for its size.
         """
-        item_values = task.for_each
-        return (
-            None
-            if item_values is None
-            else self.resolve(make_reference(item_values.task, item_values.pointer))
-        )
+        return None if task.for_each is None else self.resolve(make_reference(*task.for_each))
 
     def _get_task_value(self, task: str) -> Any:
         if task in self._too_large:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from execution import events
-from execution.call import ApprovalGrant, PreparedCall
+from execution.call import PreparedCall
 from execution.changes import WHOLE_TASK, TaskChange, TaskKey
 from execution.running import failure, results
-from execution.running.call_states import CallStates, get_server_name
+from execution.running.call_states import CallStates
+from execution.running.dependencies import Invocation
 from execution.running.results import ResultRoot
 from execution.snapshot import RunSnapshot
 from execution.status import TaskStatus
@@ -22,29 +23,6 @@ from gateway_project.foundation.computing import run_in_message_thread
 
 PrepareCall = Callable[[str, Mapping[str, Any]], PreparedCall]
 _DECIDABLE_STATUSES = (TaskStatus.WAITING_APPROVAL, TaskStatus.PENDING)
-
-
-class StartedCall(NamedTuple):
-    """A call to be made once its intent is journalled.
-
-    Attributes:
-        task: The calling task.
-        task_key: Task and item.
-        arguments: All references replaced.
-        grant: Consumed approval; None: none needed.
-        intent: The change to journal.
-    """
-
-    task: WorkflowTask
-    task_key: TaskKey
-    arguments: Mapping[str, Any]
-    grant: ApprovalGrant | None
-    intent: TaskChange
-
-    @property
-    def server_name(self) -> str:
-        """Name of the called server."""
-        return get_server_name(self.task.tool)
 
 
 class RunState(CallStates):
@@ -91,7 +69,7 @@ class RunState(CallStates):
 
     async def begin_call(
         self, key: TaskKey, at: datetime, *, may_start: Callable[[], bool] = lambda: True
-    ) -> StartedCall | None:
+    ) -> Invocation | None:
         """Begin the next call of a queue.
 
         Large arguments are resolved and checked on a worker thread; nothing else may change the
@@ -136,7 +114,14 @@ class RunState(CallStates):
             approval=grant.approval if grant else None,
         )
         self.set_running(key)
-        return StartedCall(task, key, arguments, grant, intent)
+        return Invocation(
+            *key,
+            tool=task.tool,
+            arguments=arguments,
+            timeout_s=task.timeout_s,
+            grant=grant,
+            intent=intent,
+        )
 
     def apply_decision(self, key: TaskKey, approval: UUID, at: datetime, *, refusal: str) -> None:
         """Apply a person's decision; an empty refusal is an approval."""

@@ -16,10 +16,10 @@ import django.db
 import structlog
 
 from execution.call_outcome import SpeculationForm
-from execution.early_calls import EarlyCall, EarlyEnd, SpeculationRefused
+from execution.speculation.calls import SpeculationEnd, SpeculationRefused, SpeculativeCall
+from execution.speculation.limits import FREE, PRICED, ServerLimits
+from execution.speculation.rules import AdmissibilityReason, ReasonCode, make_reason
 from execution.speculation.waste_budget import WasteBudget
-from execution.speculation_limits import FREE, PRICED, ServerLimits
-from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 from gateway_project.foundation.reasons import summarize_error
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ WINDOW_S: Final = 60.0
 RETRY_S: Final = 1.0
 REFRESH_S: Final = 60.0
 """Limits are read again after this long even without a notification."""
-USED: Final = frozenset({EarlyEnd.SERVED, EarlyEnd.COMPARED})
+USED: Final = frozenset({SpeculationEnd.SERVED, SpeculationEnd.COMPARED})
 """Ends of calls that were requested."""
 
 LoadLimits = Callable[[], Awaitable[Mapping[str, ServerLimits]]]
@@ -98,7 +98,7 @@ class Allowance:
         self._is_stale = True
 
     def check(
-        self, early: EarlyCall, tool: CatalogueTool, caller: Caller
+        self, call: SpeculativeCall, tool: CatalogueTool, caller: Caller
     ) -> tuple[AdmissibilityReason, ...]:
         """Return what refuses a call, as far as it is known in memory."""
         if self._limits is None:
@@ -116,43 +116,43 @@ class Allowance:
             )
         if self._find_price(tool.server) > limits.dollars_per_day:
             reasons.append(_explain_money(tool))
-        if early.form is SpeculationForm.NEXT_CALL:
+        if call.form is SpeculationForm.NEXT_CALL:
             budget = self._find_budget(tool.server, caller.owner, limits)
-            if not budget.admits(early.chance, early.next_chance):
+            if not budget.admits(call.chance, call.next_chance):
                 reasons.append(
                     make_reason(
                         ReasonCode.NOT_WORTH_IT,
-                        f"A chance of {early.chance:.2f} is too low for the waste budget of "
+                        f"A chance of {call.chance:.2f} is too low for the waste budget of "
                         f"{budget.budget:g} of server {tool.server}.",
                     )
                 )
         return tuple(reasons)
 
     async def reserve(
-        self, early: EarlyCall, tool: CatalogueTool, *, caller: Caller
+        self, call: SpeculativeCall, tool: CatalogueTool, *, caller: Caller
     ) -> Reservation:
         """Reserve what a call may use.
 
         Raises:
             SpeculationRefused: If a budget refuses it.
         """
-        reasons = self.check(early, tool, caller)
+        reasons = self.check(call, tool, caller)
         if reasons:
             raise SpeculationRefused(reasons)
         self._recent[tool.server].append(self._clock())
-        if early.form is SpeculationForm.NEXT_CALL:
+        if call.form is SpeculationForm.NEXT_CALL:
             budget = self._find_budget(tool.server, caller.owner, self._find_limits(tool.server))
-            budget.record_dispatch(early.chance)
-            self._weighed[early.prediction] = budget, early.chance
+            budget.record_dispatch(call.chance)
+            self._weighed[call.prediction] = budget, call.chance
         price = self._find_price(tool.server)
         if not price:
-            return Reservation(early.prediction, None)
+            return Reservation(call.prediction, None)
         try:
             money = await self._reserve_money(tool, caller, price)
         except BaseException:
-            self._withdraw(early.prediction)
+            self._withdraw(call.prediction)
             raise
-        return Reservation(early.prediction, money)
+        return Reservation(call.prediction, money)
 
     def settle(self, reservation: Reservation, *, made: bool) -> None:
         """Settle a reservation once the call has ended; not made: it was not sent at all."""
@@ -162,15 +162,9 @@ class Allowance:
             self._unsettled.append((reservation.money, made))
             self._wake.set()
 
-    def record_end(
-        self,
-        early: EarlyCall,
-        tool: CatalogueTool,  # noqa: ARG002 - of the protocol
-        caller: Caller,  # noqa: ARG002 - of the protocol
-        end: EarlyEnd,
-    ) -> None:
+    def record_end(self, call: SpeculativeCall, end: SpeculationEnd) -> None:
         """Record whether a call was of use, which moves the threshold of its waste budget."""
-        weighed = self._weighed.pop(early.prediction, None)
+        weighed = self._weighed.pop(call.prediction, None)
         if weighed is not None:
             budget, chance = weighed
             budget.record_outcome(chance, was_used=end in USED)

@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from execution.call_outcome import SpeculationForm
-from execution.early_calls import EarlyEnd
+from execution.speculation.calls import SpeculationEnd
 from gateway_project.foundation import telemetry
 
 if TYPE_CHECKING:
-    from execution.early_calls import EndedEarlyCall
-    from execution.speculation_rules import AdmissibilityReason
+    from execution.speculation.calls import EndedSpeculation
+    from execution.speculation.rules import AdmissibilityReason
 
-WASTED: Final = frozenset({EarlyEnd.UNUSED, EarlyEnd.FAILED})
+WASTED: Final = frozenset({SpeculationEnd.UNUSED, SpeculationEnd.FAILED})
 """Ends of calls that nobody asked for, or that had no answer."""
 
 
-def count_ended(ended: EndedEarlyCall) -> None:
+def count_ended(ended: EndedSpeculation) -> None:
     """Count a call made ahead by what became of it."""
-    server, form = ended.tool.server, ended.early.form.value
-    if ended.early.form is SpeculationForm.INTENT and ended.end is EarlyEnd.UNUSED:
+    server, form = ended.tool.server, ended.call.form.value
+    if ended.call.form is SpeculationForm.INTENT and ended.end is SpeculationEnd.UNUSED:
         # It came with the answer to the intent; whether it was of use, that prediction tells.
         telemetry.early_calls.labels(server, form, "answered").inc()
         return

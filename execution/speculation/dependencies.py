@@ -4,51 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from execution.early_calls import EarlyCall, EarlyEnd, OnEarlyCallEnded
-    from execution.speculation_rules import AdmissibilityReason, AdmissibilityRules
+    from execution.speculation.agreements import Agreements
+    from execution.speculation.allowance import Allowance
+    from execution.speculation.calls import OnSpeculationEnded
+    from execution.speculation.rules import AdmissibilityRules
     from gateway_project.foundation.caller import Caller
-    from tools.catalogue import CatalogueTool
     from tools.pinned_upstream import PinnedUpstream
-
-    Reasons = tuple[AdmissibilityReason, ...]
-
-
-class CallBudgets(Protocol):
-    """Budgets of calls made ahead."""
-
-    def check(self, early: EarlyCall, tool: CatalogueTool, caller: Caller) -> Reasons:
-        """Return what refuses a call, as far as it is known in memory."""
-
-    async def reserve(self, early: EarlyCall, tool: CatalogueTool, *, caller: Caller) -> Any:
-        """Reserve what a call may use; return the reservation.
-
-        Raises:
-            SpeculationRefused: If a budget refuses it.
-        """
-
-    def settle(self, reservation: Any, *, made: bool) -> None:
-        """Settle a reservation once the call has ended; not made: it was not sent at all."""
-
-    def record_end(
-        self, early: EarlyCall, tool: CatalogueTool, caller: Caller, end: EarlyEnd
-    ) -> None:
-        """Record whether a call was of use."""
-
-
-class ServingRules(Protocol):
-    """Which tools have earned that results made ahead are served."""
-
-    def is_served(self, tool: CatalogueTool, team: int | None, age_s: float) -> bool:
-        """Whether a result of this age is served now; otherwise it is compared."""
-
-    def has_failed(self, tool: CatalogueTool, team: int | None) -> bool:
-        """Whether a result was not that of the call made again, so that none will be served."""
-
-    def record(self, tool: CatalogueTool, team: int | None, *, agreed: bool, age_s: float) -> None:
-        """Record whether a result was that of the same call made again."""
 
 
 async def _confirm_nothing() -> None:
@@ -75,9 +39,9 @@ class SpeculatorDependencies:
     rules: Callable[[], AdmissibilityRules]
     upstream: PinnedUpstream
     is_on: Callable[[], bool]
-    allowance: CallBudgets
-    agreements: ServingRules
+    allowance: Allowance
+    agreements: Agreements
     confirm: Callable[[], Awaitable[None]] = _confirm_nothing
     describe_trouble: Callable[[Caller, str], str] = lambda _caller, _server: ""
-    on_ended: OnEarlyCallEnded = lambda _ended: None
+    on_ended: OnSpeculationEnded = lambda _ended: None
     places: tuple[int, int] = (8, 32)

@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from execution.speculation import refusals
-from execution.speculation.early_results import (
+from execution.speculation.results import (
     VALID_S,
-    EarlyKey,
-    EarlyResult,
-    EarlyResults,
+    ResultKey,
+    SpeculativeResult,
+    SpeculativeResults,
     make_key,
 )
+from execution.speculation.rules import AdmissibilityReason, ReasonCode, make_reason
 from execution.speculation.server_load import ServerLoad
-from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
 
 if TYPE_CHECKING:
     from execution.call_outcome import CallOutcome
-    from execution.early_calls import SendCall
+    from execution.speculation.calls import SendCall
     from gateway_project.foundation.caller import Caller, SessionKey
     from tools.catalogue import CatalogueTool
 
@@ -44,7 +44,7 @@ class CallsInFlight:
 
     def __init__(
         self,
-        results: EarlyResults,
+        results: SpeculativeResults,
         *,
         places: tuple[int, int],
         describe_trouble: Callable[[Caller, str], str],
@@ -64,7 +64,7 @@ class CallsInFlight:
         self._early_count = 0
         self._real_count = 0
 
-    def is_requested(self, key: EarlyKey) -> bool:
+    def is_requested(self, key: ResultKey) -> bool:
         """Whether a client makes this call right now."""
         requests = self._requested.get((key.owner, key.tool), {})
         return any(make_key(key.owner, *request) == key for request in requests.values())
@@ -79,7 +79,7 @@ class CallsInFlight:
         self._loads[server].early -= 1
         self._early_count -= 1
 
-    def note_early(self, result: EarlyResult, *, failed: bool) -> None:
+    def note_early(self, result: SpeculativeResult, *, failed: bool) -> None:
         """Take note of a call made ahead that was answered, or failed."""
         self._loads[result.tool.server].note_early(failed=failed, now=self._clock())
         if result.is_sent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from execution.speculation_rules import AdmissibilityReason, ReasonCode, make_reason
+from execution.speculation.rules import AdmissibilityReason, ReasonCode, make_reason
 
 if TYPE_CHECKING:
     from tools.catalogue import CatalogueTool

@@ -18,32 +18,32 @@ from uuid import UUID
 import structlog
 
 from execution import call as calls
-from execution.admissibility import MAX_TIME_S, judge_call
-from execution.call_errors import DeadlineExceeded
-from execution.call_outcome import ServedEarly, SpeculationForm
-from execution.early_calls import (
-    EarlyCall,
-    EarlyEnd,
-    EndedEarlyCall,
-    SendCall,
-    SpeculationRefused,
-)
+from execution.call_outcome import ServedSpeculation, SpeculationForm
 from execution.snapshot import bind_run_session
 from execution.speculation import refusals
+from execution.speculation.admissibility import MAX_TIME_S, judge_call
+from execution.speculation.calls import (
+    EndedSpeculation,
+    Reasons,
+    SendCall,
+    Speculation,
+    SpeculationEnd,
+    SpeculationRefused,
+    SpeculativeCall,
+)
 from execution.speculation.counts import count_ended, count_refused
 from execution.speculation.dependencies import SpeculatorDependencies
-from execution.speculation.early_results import (
+from execution.speculation.in_flight import CallsInFlight
+from execution.speculation.results import (
     VALID_S,
-    EarlyResult,
-    EarlyResults,
+    SpeculativeResult,
+    SpeculativeResults,
     do_agree,
     is_keepable,
     is_usable,
     make_key,
 )
-from execution.speculation.in_flight import CallsInFlight
-from execution.speculation_rules import (
-    AdmissibilityReason,
+from execution.speculation.rules import (
     ReasonCode,
     is_known_to_read,
     list_definition_reasons,
@@ -64,12 +64,11 @@ SWEEP_S: Final = 0.1
 PLAIN_PARAMS: Final = frozenset({"name", "arguments"})
 """Parameters of a call that can be answered ahead; others continue what a server asked."""
 
-Reasons = tuple[AdmissibilityReason, ...]
 log = structlog.get_logger(__name__)
 
 
-class Speculator:
-    """Implements `Speculation` for one process; all methods are for one event loop.
+class Speculator(Speculation):
+    """The speculation of a process; all methods are for one event loop.
 
     Args:
         dependencies: Its collaborators.
@@ -82,9 +81,10 @@ class Speculator:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__()
         self._dependencies = dependencies
         self._clock = clock
-        self._results = EarlyResults(self._note_removed)
+        self._results = SpeculativeResults(self._note_removed)
         self._in_flight = CallsInFlight(
             self._results,
             places=dependencies.places,
@@ -137,12 +137,12 @@ class Speculator:
         if not self._dependencies.is_on():
             await self._dependencies.confirm()
 
-    def dispatch(self, caller: Caller, early: EarlyCall) -> Reasons:
+    def dispatch(self, caller: Caller, call: SpeculativeCall) -> Reasons:
         """See `Speculation`."""
         try:
-            self._find_or_start(caller, early)
+            self._find_or_start(caller, call)
         except SpeculationRefused as refused:
-            count_refused(early.form, refused.reasons)
+            count_refused(call.form, refused.reasons)
             return refused.reasons
         return ()
 
@@ -150,27 +150,29 @@ class Speculator:
         """See `Speculation`."""
         return self._in_flight.find_latest_s(tool)
 
-    async def make(self, caller: Caller, early: EarlyCall, *, waits: bool = True) -> CallOutcome:
+    async def make(
+        self, caller: Caller, call: SpeculativeCall, *, waits: bool = True
+    ) -> CallOutcome:
         """See `Speculation`."""
         try:
-            result = self._find_or_start(caller, early)
+            result = self._find_or_start(caller, call)
         except SpeculationRefused as refused:
-            count_refused(early.form, refused.reasons)
+            count_refused(call.form, refused.reasons)
             raise
         if result is None:
-            raise SpeculationRefused((refusals.explain_in_flight(early.call.tool),))
+            raise SpeculationRefused((refusals.explain_in_flight(call.tool),))
         if result.outcome is None and not waits:
-            raise SpeculationRefused((refusals.explain_slow(early.call.tool),))
+            raise SpeculationRefused((refusals.explain_slow(call.tool),))
         try:
             await self._wait_for(result)
         except asyncio.CancelledError:  # the answer waits no longer
-            self._in_flight.note_duration(early.call.tool, result.started_at)
+            self._in_flight.note_duration(call.tool, result.started_at)
             raise
         if result.outcome is not None and not result.is_discarded:
-            if early.form is SpeculationForm.INTENT:
+            if call.form is SpeculationForm.INTENT:
                 self._give(result)
             return result.outcome
-        reasons = result.refusal or (refusals.explain_outdated(early.call.tool),)
+        reasons = result.refusal or (refusals.explain_outdated(call.tool),)
         raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
 
     async def answer(
@@ -193,7 +195,8 @@ class Speculator:
                 return await self._in_flight.send(tool, send)
         if is_fresh or not self._is_served(result):
             return await self._compare(result, send)
-        return await self._join_or_send(result, tool, request.timeout_s, send)
+        served = await self._join(result)
+        return served if served is not None else await self._in_flight.send(tool, send)
 
     def share(self, caller: Caller, run: UUID) -> None:
         """See `Speculation`."""
@@ -223,7 +226,7 @@ class Speculator:
 
     # Starting a call.
 
-    def _find_or_start(self, caller: Caller, early: EarlyCall) -> EarlyResult | None:
+    def _find_or_start(self, caller: Caller, call: SpeculativeCall) -> SpeculativeResult | None:
         """Return the same call if it was made already, or start it; None: a client makes it now.
 
         Raises:
@@ -233,27 +236,27 @@ class Speculator:
         if obstacles:
             raise SpeculationRefused(obstacles)
         rules = self._dependencies.rules()
-        verdict = judge_call(early.call, caller=caller, rules=rules)
-        if verdict.reasons:
-            raise SpeculationRefused(verdict.reasons)
-        tool = rules.catalogue.find_tool(early.call.tool, caller)
-        key = make_key(self._find_owner(caller), tool, early.call.arguments)
+        reasons = judge_call(call, caller=caller, rules=rules)
+        if reasons:
+            raise SpeculationRefused(reasons)
+        tool = rules.catalogue.find_tool(call.tool, caller)
+        key = make_key(self._find_owner(caller), tool, call.arguments)
         if key is None:
             raise SpeculationRefused((refusals.explain_arguments(tool),))
-        found = self._results.find(key.owner, tool, early.call.arguments)
-        if found is not None and self._is_reusable(found, early):
+        found = self._results.find(key.owner, tool, call.arguments)
+        if found is not None and self._is_reusable(found, call):
             return found
         if self._in_flight.is_requested(key):
             return None
         reasons = (
-            *self._list_disagreements(early, tool, caller),
-            *self._dependencies.allowance.check(early, tool, caller),
+            *self._list_disagreements(call, tool, caller),
+            *self._dependencies.allowance.check(call, tool, caller),
             *self._in_flight.list_reasons(caller, tool),
         )
         if reasons:
             raise SpeculationRefused(reasons)
-        result = EarlyResult(
-            key=key, caller=caller, early=early, tool=tool, started_at=self._clock()
+        result = SpeculativeResult(
+            key=key, caller=caller, call=call, tool=tool, started_at=self._clock()
         )
         self._results.add(result, replaces=found)
         self._has_results.set()
@@ -265,43 +268,43 @@ class Speculator:
         return result
 
     def _list_disagreements(
-        self, early: EarlyCall, tool: CatalogueTool, caller: Caller
+        self, call: SpeculativeCall, tool: CatalogueTool, caller: Caller
     ) -> Reasons:
         """Return why no result of a next call would be served."""
         has_failed = self._dependencies.agreements.has_failed
-        if early.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.owner):
+        if call.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.owner):
             return (refusals.explain_disagreement(tool),)
         return ()
 
-    def _is_reusable(self, found: EarlyResult, early: EarlyCall) -> bool:
+    def _is_reusable(self, found: SpeculativeResult, call: SpeculativeCall) -> bool:
         """Whether a call need not be made again.
 
         A workflow takes no older results, but for those that came too late for its last answer,
         and for what was made ahead of a request that it would answer too.
         """
-        if found.early.form is SpeculationForm.INTENT:
-            is_good = not found.is_given or found.early.prediction == early.prediction
+        if found.call.form is SpeculationForm.INTENT:
+            is_good = not found.is_given or found.call.prediction == call.prediction
         else:
             is_good = self._is_served(found)
-        is_next_call = early.form is SpeculationForm.NEXT_CALL
+        is_next_call = call.form is SpeculationForm.NEXT_CALL
         is_young = self._clock() - found.started_at < VALID_S
         return is_young and (found.outcome is None or is_next_call or is_good)
 
-    def _give(self, result: EarlyResult) -> None:
+    def _give(self, result: SpeculativeResult) -> None:
         """Note that a result comes with the answer to an intent.
 
         Whether that was of use, the intent's prediction tells; another's has answered it.
         """
         result.is_given = True
-        if result.early.form is not SpeculationForm.INTENT:
-            self._report(result, EarlyEnd.SERVED, saved_s=result.duration_s)
+        if result.call.form is not SpeculationForm.INTENT:
+            self._report(result, SpeculationEnd.SERVED, saved_s=result.duration_s)
 
-    async def _make(self, result: EarlyResult) -> None:
+    async def _make(self, result: SpeculativeResult) -> None:
         """Make a call ahead and keep its answer; the task of the call."""
-        allowance, early = self._dependencies.allowance, result.early
-        reservation, end = None, EarlyEnd.FAILED
+        allowance, call = self._dependencies.allowance, result.call
+        reservation, end = None, SpeculationEnd.FAILED
         try:
-            reservation = await allowance.reserve(early, result.tool, caller=result.caller)
+            reservation = await allowance.reserve(call, result.tool, caller=result.caller)
             self._require_unchanged(result)
             result.started_at, result.is_sent = self._clock(), True
             outcome = await self._call(result)
@@ -310,13 +313,13 @@ class Speculator:
                 result.refusal = (refusals.explain_unusable(result.tool),)
             elif not result.is_discarded:
                 self._results.keep_answer(result, outcome, at=self._clock())
-                end = EarlyEnd.UNUSED  # until it is used
+                end = SpeculationEnd.UNUSED  # until it is used
         except asyncio.CancelledError:
-            end = EarlyEnd.UNUSED
+            end = SpeculationEnd.UNUSED
             raise
         except SpeculationRefused as refused:
             result.refusal = refused.reasons
-            count_refused(early.form, refused.reasons)
+            count_refused(call.form, refused.reasons)
             result.is_reported |= not result.is_sent  # it was no call, so it has no end
         except Exception as error:  # noqa: BLE001 - raised to those who wait for it
             self._in_flight.note_early(result, failed=True)
@@ -325,13 +328,16 @@ class Speculator:
             if reservation is not None:
                 allowance.settle(reservation, made=result.is_sent)
             if result.outcome is None:
-                self._report(result, EarlyEnd.UNUSED if result.is_discarded else end)
+                self._report(result, SpeculationEnd.UNUSED if result.is_discarded else end)
                 self._results.remove(result)
 
-    async def _call(self, result: EarlyResult) -> CallOutcome:
+    async def _call(self, result: SpeculativeResult) -> CallOutcome:
         return await calls.call(
             UpstreamRequest.to_call(
-                result.tool.tool, result.early.call.arguments, timeout_s=MAX_TIME_S
+                result.tool.tool,
+                result.call.arguments,
+                timeout_s=MAX_TIME_S,
+                is_extensible=False,
             ),
             caller=result.caller,
             catalogue=self._dependencies.rules().catalogue,
@@ -339,7 +345,7 @@ class Speculator:
             latest=lambda: self._dependencies.rules().catalogue,
         )
 
-    def _require_unchanged(self, result: EarlyResult) -> None:
+    def _require_unchanged(self, result: SpeculativeResult) -> None:
         """Judge a call again right before it is sent: a reservation may have taken time.
 
         Raises:
@@ -348,10 +354,10 @@ class Speculator:
         rules = self._dependencies.rules()
         reasons = (
             *self.list_obstacles(),
-            *judge_call(result.early.call, caller=result.caller, rules=rules).reasons,
+            *judge_call(result.call, caller=result.caller, rules=rules),
         )
         try:
-            tool = rules.catalogue.find_tool(result.early.call.tool, result.caller)
+            tool = rules.catalogue.find_tool(result.call.tool, result.caller)
         except UnknownTool:
             tool = None
         if reasons or tool is None or tool.definition_hash != result.key.definition_hash:
@@ -361,7 +367,7 @@ class Speculator:
 
     def _find_servable(
         self, caller: Caller, tool: CatalogueTool, request: UpstreamRequest
-    ) -> EarlyResult | None:
+    ) -> SpeculativeResult | None:
         """Return a result that may answer a request now, or be compared; None: there is none."""
         result = self._results.find(self._find_owner(caller), tool, request.arguments)
         if result is None or not request.params.keys() <= PLAIN_PARAMS:
@@ -376,30 +382,13 @@ class Speculator:
             return None
         return result
 
-    def _is_served(self, result: EarlyResult) -> bool:
-        if result.early.form is not SpeculationForm.NEXT_CALL:
+    def _is_served(self, result: SpeculativeResult) -> bool:
+        if result.call.form is not SpeculationForm.NEXT_CALL:
             return True
         age_s = self._clock() - result.answered_at if result.outcome is not None else 0.0
         return self._dependencies.agreements.is_served(result.tool, result.caller.owner, age_s)
 
-    async def _join_or_send(
-        self, result: EarlyResult, tool: CatalogueTool, timeout_s: float | None, send: SendCall
-    ) -> CallOutcome:
-        """Return the answer of a call made ahead, or of the request; in its time limit.
-
-        Raises:
-            DeadlineExceeded: If both together take too long.
-        """
-        try:
-            async with asyncio.timeout(timeout_s) as deadline:
-                served = await self._join(result)
-                return served if served is not None else await self._in_flight.send(tool, send)
-        except TimeoutError:
-            if timeout_s is None or not deadline.expired():
-                raise
-            raise DeadlineExceeded(tool.tool, timeout_s) from None
-
-    async def _join(self, result: EarlyResult) -> CallOutcome | None:
+    async def _join(self, result: SpeculativeResult) -> CallOutcome | None:
         """Return the answer of a call made ahead, once it is there; None: there is none."""
         asked_at = self._clock()
         result.joiners += 1  # it is wanted, so no other request takes its place
@@ -416,24 +405,24 @@ class Speculator:
         now = self._clock()
         age_s = max(0.0, asked_at - result.answered_at)
         saved_s = max(0.0, result.duration_s - (now - asked_at))
-        self._report(result, EarlyEnd.SERVED, saved_s=saved_s)
+        self._report(result, SpeculationEnd.SERVED, saved_s=saved_s)
         return replace(
             outcome,
             duration_s=now - asked_at,
-            served=ServedEarly(
-                prediction=result.early.prediction,
-                form=result.early.form,
+            served=ServedSpeculation(
+                prediction=result.call.prediction,
+                form=result.call.form,
                 age_s=age_s,
                 saved_s=saved_s,
             ),
         )
 
-    async def _wait_for(self, result: EarlyResult) -> None:
+    async def _wait_for(self, result: SpeculativeResult) -> None:
         """Wait until a call made ahead has ended; ending the wait does not end the call."""
         if result.outcome is None and result.task is not None:
             await asyncio.wait({result.task})
 
-    async def _compare(self, result: EarlyResult, send: SendCall) -> CallOutcome:
+    async def _compare(self, result: SpeculativeResult, send: SendCall) -> CallOutcome:
         """Make the requested call, and record whether it was answered like the one made ahead."""
         asked_at = self._clock()
         result.joiners += 1  # it is wanted, so it is not stopped for the sake of this request
@@ -441,30 +430,30 @@ class Speculator:
             outcome = await self._in_flight.send(result.tool, send)
         finally:
             result.joiners -= 1
-        early = result.outcome
-        if early is None or result.is_discarded or outcome.result.needs_input:
+        ahead = result.outcome
+        if ahead is None or result.is_discarded or outcome.result.needs_input:
             return outcome  # what was in flight for longer than the real call shows nothing
-        agreed = is_keepable(outcome.result.raw) and do_agree(early, outcome)
+        agreed = is_keepable(outcome.result.raw) and do_agree(ahead, outcome)
         self._dependencies.agreements.record(
             result.tool,
             result.caller.owner,
             agreed=agreed,
             age_s=max(0.0, asked_at - result.answered_at),
         )
-        self._report(result, EarlyEnd.COMPARED, agreed=agreed)
+        self._report(result, SpeculationEnd.COMPARED, agreed=agreed)
         self._results.remove(result)
         return outcome
 
     # Reporting.
 
-    def _note_removed(self, result: EarlyResult) -> None:
+    def _note_removed(self, result: SpeculativeResult) -> None:
         """Report what was removed unused; its task cannot, if it is cancelled before it begins."""
-        self._report(result, EarlyEnd.UNUSED)
+        self._report(result, SpeculationEnd.UNUSED)
 
     def _report(
         self,
-        result: EarlyResult,
-        end: EarlyEnd,
+        result: SpeculativeResult,
+        end: SpeculationEnd,
         *,
         agreed: bool | None = None,
         saved_s: float = 0.0,
@@ -475,13 +464,15 @@ class Speculator:
         result.is_reported = True
         if result.replaced is not None:
             # Both predicted the same request. Only the newer result can save time.
-            self._report(result.replaced, end if end is not EarlyEnd.FAILED else EarlyEnd.UNUSED)
+            self._report(
+                result.replaced, end if end is not SpeculationEnd.FAILED else SpeculationEnd.UNUSED
+            )
         server = self._dependencies.rules().catalogue.servers.get(result.tool.server)
         price = server.price_per_call if server is not None else None
-        self._dependencies.allowance.record_end(result.early, result.tool, result.caller, end)
-        ended = EndedEarlyCall(
+        self._dependencies.allowance.record_end(result.call, end)
+        ended = EndedSpeculation(
             caller=result.caller,
-            early=result.early,
+            call=result.call,
             tool=result.tool,
             end=end,
             agreed=agreed,

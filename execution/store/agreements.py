@@ -9,14 +9,14 @@ from datetime import datetime
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from execution.agreement_counts import (
+from execution.models import SpeculationAgreement, SpeculationBudget
+from execution.speculation.agreements import (
     KEPT_AGES,
     AgreementCounts,
     AgreementKey,
     ComparedResult,
 )
-from execution.models import SpeculationAgreement, SpeculationBudget
-from execution.speculation_limits import ServerLimits
+from execution.speculation.limits import ServerLimits
 from gateway_project.foundation import notify
 
 # A tool or team may have been deleted since.

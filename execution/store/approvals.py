@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, LiteralString
 from uuid import UUID
 
 from django.db.models import CharField, Q, QuerySet, Window
@@ -13,8 +13,7 @@ from django.db.models.functions import Now, RowNumber
 
 from execution.models import Approval
 from execution.status import RunStatus
-from execution.store import payloads, transactions
-from execution.store.approval_sql import build_status_expression
+from execution.store import payloads, prepared, transactions
 from execution.store.escaping import unescape_text
 from execution.view import ApprovalView
 from gateway_project.foundation import notify
@@ -30,6 +29,33 @@ OPEN_STATUSES: Final = (Approval.Status.PENDING, Approval.Status.APPROVED)
 """Statuses of approvals that can still be decided or used."""
 
 
+def build_status_expression(row: LiteralString) -> LiteralString:
+    """Return the SQL expression of an approval's current status.
+
+    Args:
+        row: Alias of the row in the statement.
+    """
+    return (
+        f"CASE WHEN {row}.status IN ('pending', 'approved') AND {row}.expires_at <= now() "
+        f"THEN 'expired' ELSE {row}.status END"
+    )
+
+
+def build_pending_expression(row: LiteralString) -> LiteralString:
+    """Return the SQL condition of a pending approval; an index can serve it."""
+    return f"{row}.status = 'pending' AND {row}.expires_at > now()"
+
+
+NEWEST_APPROVALS: Final = f"""
+SELECT DISTINCT ON (asked.task, asked.item)
+    asked.task, asked.item, asked.id, {build_status_expression("asked")}, asked.created_at
+FROM execution_approval AS asked WHERE asked.run_id = %s
+ORDER BY asked.task, asked.item, asked.status IN ('pending', 'approved') DESC,
+    asked.created_at DESC, asked.id
+"""
+"""The relevant approval of each call of a run: the open one, else the newest."""
+
+
 class UnknownApproval(LookupError):
     """There is no such approval, or the caller may not see it."""
 
@@ -40,11 +66,7 @@ class UnknownApproval(LookupError):
 
 
 class ApprovalNotPending(Exception):
-    """The approval has already been decided, used or withdrawn, or has expired.
-
-    Attributes:
-        status: Its current status.
-    """
+    """The approval has already been decided, used or withdrawn, or has expired."""
 
     code: ClassVar[str] = "approval_not_pending"
 
@@ -110,13 +132,7 @@ def load_pending(
 def count_pending(
     users: Collection[str] | None = None, teams: Collection[int] = (), *, most: int
 ) -> int:
-    """Count the pending approvals, up to a limit.
-
-    Args:
-        users: As in `load_pending`.
-        teams: As in `load_pending`.
-        most: Where counting ends.
-    """
+    """Count the pending approvals, up to a limit."""
     rows = _select_pending()
     if users is not None:
         rows = rows.filter(Q(run__user__in=users) | Q(run__team__in=teams))
@@ -235,3 +251,47 @@ def _load_arguments(row: Any, sealer: Sealer) -> Mapping[str, Any] | None:
     except UnsealingFailed:  # its key is gone, so its content is lost
         return None
     return found
+
+
+_DECIDED_STATUSES: Final = ("approved", "rejected", "expired")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalDecision:
+    """The decision about a call's approval.
+
+    Attributes:
+        task: Id of the task.
+        item: Index in the for-each list.
+        approval: Primary key.
+        status: As in `execution.view.ApprovalView`; from `load_decisions`: approved, rejected or
+            expired.
+    """
+
+    task: str
+    item: int
+    approval: UUID
+    status: str
+
+
+def load_decisions(run: UUID) -> tuple[ApprovalDecision, ...]:
+    """Return the unconsumed decisions about a run's calls, oldest first.
+
+    Of each call only its open approval counts, or else its newest. One past its expiry by the
+    database clock is expired, whatever its row says.
+    """
+    return tuple(
+        decision for decision in load_newest_decisions(run) if decision.status in _DECIDED_STATUSES
+    )
+
+
+def load_newest_decisions(run: UUID) -> tuple[ApprovalDecision, ...]:
+    """Return the relevant approval of each call of a run, oldest first."""
+    with prepared.cursor() as cursor:
+        rows = sorted(
+            cursor.execute(NEWEST_APPROVALS, [run]), key=lambda row: (row[4], row[0], row[1])
+        )
+    return tuple(
+        ApprovalDecision(task=unescape_text(task), item=item, approval=approval, status=status)
+        for task, item, approval, status, _ in rows
+    )

@@ -55,11 +55,6 @@ def seize_run(run: UUID, *, me: str, dead: Collection[str] = ()) -> SeizedRun | 
 
     Its row stays locked until the transaction ends, in which it must be ended.
 
-    Args:
-        run: Its id.
-        me: This process.
-        dead: Owners known to have ended.
-
     Returns:
         The run; None: it belongs to another process, or has ended.
     """
@@ -113,12 +108,6 @@ def build_closing_changes(seized: SeizedRun, *, code: str, error: str, at: datet
     """Build the changes that mark a run as failed.
 
     The outcome of a begun call becomes unknown, even if it was to be repeated.
-
-    Args:
-        seized: The seized run.
-        code: Stable error code.
-        error: Error in one line.
-        at: When.
     """
     ends = dict(_iterate_task_ends(seized))
     event_rows: list[tuple[str, TaskKey, dict[str, Any]]] = [

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from execution.models import SpeculationControl, SpeculationGrant
-from execution.speculation_rules import GrantedDefinition, SpeculationGrants
+from execution.speculation.rules import GrantedDefinition, SpeculationGrants
 
 _CONCERNED_TEAM: Final = Coalesce("team", "tool__server__team")
 

@@ -15,8 +15,8 @@ from execution.models import Approval, TaskRun, WorkflowExecution
 from execution.planning import parse
 from execution.snapshot import CannotResume, RunSnapshot, TaskSnapshot
 from execution.status import RunStatus, TaskStatus
-from execution.store import decisions, payloads, prepared
-from execution.store.approval_sql import build_pending_expression
+from execution.store import approvals, payloads, prepared
+from execution.store.approvals import build_pending_expression
 from execution.store.escaping import unescape_text
 from execution.store.payloads import PayloadKind
 from execution.store.runs import options_from_json
@@ -243,9 +243,9 @@ def _load_workflow(row: WorkflowExecution, sealer: Sealer) -> Workflow:
 
 
 def _load_tasks(run: UUID) -> dict[TaskKey, TaskSnapshot]:
-    approvals = {
+    granted = {
         (decision.task, decision.item): decision.approval
-        for decision in decisions.load_newest_decisions(run)
+        for decision in approvals.load_newest_decisions(run)
         if decision.status == Approval.Status.APPROVED
     }
     tasks = {}
@@ -255,7 +255,7 @@ def _load_tasks(run: UUID) -> dict[TaskKey, TaskSnapshot]:
             status=TaskStatus(row.status),
             attempts=row.attempts,
             error_code=row.error_code,
-            approval=approvals.get(key),
+            approval=granted.get(key),
             definition_hash=row.definition_hash,
             arguments_digest=row.arguments_digest,
         )

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import connection
 
-from execution.prediction_outcome import Outcome, OutcomeSum
+from execution.speculation.outcome import Outcome, OutcomeSum
 from gateway_project.foundation.fair_share import OF_ONE_THING
 
 _SUM_OUTCOMES: Final = f"""

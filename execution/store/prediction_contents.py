@@ -19,10 +19,6 @@ DELETE_BATCH: Final = 1_000
 def load_content(speculation: UUID, *, sealer: Sealer) -> Mapping[str, Any] | None:
     """Return what a prediction was made for, as `PredictedIntent.describe` has it.
 
-    Args:
-        speculation: Its id.
-        sealer: Opens it.
-
     Returns:
         None if there is no such prediction, or nothing was kept of it, or it has expired.
 

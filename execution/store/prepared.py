@@ -65,9 +65,6 @@ def transaction(*, size: int = 0) -> Iterator[None]:
     savepoint of that; if the server cannot limit transaction time, statements are sent one by
     one.
 
-    Args:
-        size: As for `cursor`.
-
     Raises:
         django.db.Error: If the database is unavailable or rejects a statement or the commit;
             nothing is written then.

@@ -357,12 +357,7 @@ def mark_delivered(run: UUID) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class UserRuns:
-    """How many runs a user has.
-
-    Attributes:
-        total: All that are kept.
-        unfinished: Those that have not ended.
-    """
+    """How many runs a user has."""
 
     total: int
     unfinished: int

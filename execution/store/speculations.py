@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from execution.models import Speculation, WorkflowExecution
-from execution.prediction_outcome import (
+from execution.speculation.outcome import (
     OPEN,
     RESOLVE_AFTER_S,
     Evidence,

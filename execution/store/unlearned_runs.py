@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -48,10 +48,10 @@ ORDER BY min(position), task
 """
 
 _TIMES = f"""
-SELECT tool, width_bucket(duration_ms, %(bounds)s::float8[]), count(*), sum(duration_ms)
+SELECT tool, count(*), sum(duration_ms)
 {_ANSWERED_CALLS} AND duration_ms >= 0
-GROUP BY 1, 2
-ORDER BY 1, 2
+GROUP BY 1
+ORDER BY 1
 """
 
 _RESULTS = """
@@ -100,7 +100,7 @@ def load_unlearned_runs(*, settled_s: float, limit: int) -> list[UUID]:
         return [run for (run,) in cursor.fetchall()]
 
 
-def load_ended_run(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> EndedRun | None:
+def load_ended_run(run: UUID, *, sealer: Sealer) -> EndedRun | None:
     """Load the data of an ended run that has not been learned from; None: not such a run.
 
     Expired payloads, and those whose key is gone, are left out.
@@ -108,7 +108,6 @@ def load_ended_run(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> 
     Args:
         run: Its id.
         sealer: Opens its payloads.
-        bounds_ms: Ascending bucket bounds for durations.
     """
     found = WorkflowExecution.objects.filter(
         pk=run, ended_at__isnull=False, learned_at__isnull=True
@@ -129,10 +128,10 @@ def load_ended_run(run: UUID, *, sealer: Sealer, bounds_ms: Sequence[float]) -> 
             )
             for task, tool, held, bad, start, end in cursor.fetchall()
         )
-        cursor.execute(_TIMES, {"run": run, "bounds": list(bounds_ms)})
+        cursor.execute(_TIMES, {"run": run})
         times = tuple(
-            CallDurations(tool=unescape_text(tool), bucket=bucket, calls=count, total_ms=total)
-            for tool, bucket, count, total in cursor.fetchall()
+            CallDurations(tool=unescape_text(tool), calls=count, total_ms=total)
+            for tool, count, total in cursor.fetchall()
         )
     intent = _open_payload(run, PayloadKind.INTENT, sealer=sealer)
     return EndedRun(

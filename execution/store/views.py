@@ -12,10 +12,10 @@ from django.db import connection
 
 from execution.changes import WHOLE_TASK, RunEvent, TaskKey
 from execution.models import ExecutionEvent, Speculation, WorkflowExecution
-from execution.prediction_outcome import RESOLVE_AFTER_S
+from execution.speculation.outcome import RESOLVE_AFTER_S
 from execution.status import RunStatus, TaskStatus
 from execution.store import payloads, prepared
-from execution.store.approval_sql import build_pending_expression, build_status_expression
+from execution.store.approvals import build_pending_expression, build_status_expression
 from execution.store.escaping import escape_text, unescape_json, unescape_text
 from execution.store.payloads import PayloadKind
 from execution.store.runs import UnknownRun

@@ -15,9 +15,9 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.throttle import Throttle
@@ -89,8 +89,7 @@ class BearerToken:
     stream_timeouts: set[asyncio.Timeout] = field(default_factory=set)
     is_ended: bool = False
 
-    @asynccontextmanager
-    async def enforce_validity(self, *, endless: bool = False) -> AsyncIterator[asyncio.Timeout]:
+    def enforce_validity(self, *, endless: bool = False) -> WhileValid:
         """Run the block only as long as the token is valid; yields the block's timeout.
 
         Args:
@@ -99,15 +98,7 @@ class BearerToken:
         Raises:
             TimeoutError: When the token becomes invalid.
         """
-        async with asyncio.timeout(None) as timeout:
-            self.open_timeouts.add(timeout)
-            if endless:
-                self.stream_timeouts.add(timeout)
-            try:
-                yield timeout
-            finally:
-                self.open_timeouts.discard(timeout)
-                self.stream_timeouts.discard(timeout)
+        return WhileValid(self, endless=endless)
 
     def expire_open(self) -> None:
         """End its open requests and streams."""
@@ -117,6 +108,27 @@ class BearerToken:
     def expire_streams(self) -> None:
         """End its open streams."""
         _end_now(self.stream_timeouts)
+
+
+class WhileValid:
+    """Ends a block once a token is no longer valid; a generator would cost each call 1 %."""
+
+    def __init__(self, bearer: BearerToken, *, endless: bool) -> None:
+        self._bearer = bearer
+        self._is_endless = endless
+        self._timeout = asyncio.timeout(None)
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        await self._timeout.__aenter__()
+        self._bearer.open_timeouts.add(self._timeout)
+        if self._is_endless:
+            self._bearer.stream_timeouts.add(self._timeout)
+        return self._timeout
+
+    async def __aexit__(self, *error: Any) -> None:
+        self._bearer.open_timeouts.discard(self._timeout)
+        self._bearer.stream_timeouts.discard(self._timeout)
+        await self._timeout.__aexit__(*error)
 
 
 def _end_now(timeouts: Collection[asyncio.Timeout]) -> None:

@@ -132,8 +132,10 @@ def revoke_token(caller: Caller, pk: int) -> None:
     """Revoke a token at once; its row is kept. A revoked one stays as it is.
 
     Raises:
-        UnknownToken: If there is none.
+        UnknownToken: If there is none that the caller may know of.
     """
+    if not tokens.select_visible(caller).filter(pk=pk).exists():
+        raise UnknownToken(pk)
     with transaction.atomic():
         row = ApiToken.objects.select_for_update().filter(pk=pk).first()
         if row is None:

@@ -1,4 +1,4 @@
-"""Names of users: which can be given, and which a person gets who comes from a provider."""
+"""The name that a person gets who comes from a provider."""
 
 from __future__ import annotations
 
@@ -10,32 +10,12 @@ from typing import Final
 
 from django.contrib.auth import get_user_model
 
-from gateway_project.foundation.text import strip_invisible
 from gateway_project.models import RetiredUserName
 
 NAMELESS: Final = "user"
 """Beginning of the name of a person whose provider says none that can be used."""
 MAX_BASE_CHARS: Final = 100
 _UNUSABLE: Final = re.compile(r"[^\w.+-]", re.ASCII)
-
-
-def find_name_problem(name: str, *, account: int | None = None) -> str:
-    """Return why a user cannot have a name; empty if they can, or if another user has it.
-
-    Args:
-        name: As entered.
-        account: Primary key of the user who is renamed; None: a new one.
-    """
-    if not name.strip("."):
-        return "A name has letters or digits: one of dots alone has no page."
-    if strip_invisible(name) != name:
-        return "The name holds invisible characters."
-    if _is_retired(name, account):
-        return (
-            "This was the name of another user, whose records would be taken for the new one's; "
-            "choose another."
-        )
-    return ""
 
 
 def choose_name(wanted: str) -> str:
@@ -51,7 +31,7 @@ def choose_name(wanted: str) -> str:
     return next(
         name
         for name in itertools.chain([base or NAMELESS], numbered)
-        if not _is_taken(name) and not _is_retired(name, None)
+        if not _is_taken(name) and not _is_retired(name)
     )
 
 
@@ -60,7 +40,6 @@ def _is_taken(name: str) -> bool:
     return found
 
 
-def _is_retired(name: str, account: int | None) -> bool:
+def _is_retired(name: str) -> bool:
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()
-    rows = RetiredUserName.objects.filter(digest=digest)
-    return (rows if account is None else rows.exclude(account=account)).exists()
+    return RetiredUserName.objects.filter(digest=digest).exists()

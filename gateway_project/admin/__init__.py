@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from execution.models import Speculation
-from execution.prediction_outcome import Verdict
+from execution.speculation.outcome import Verdict
 from gateway_project.access import audit, roles
 from gateway_project.access.roles import CURATE
 from gateway_project.admin.records import RecordAdmin
@@ -29,8 +29,8 @@ from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.models import OAuthClient
 from gateway_project.use_cases import curate_danger
 from gateway_project.use_cases.approve_tools import compare_tools_in_full
-from gateway_project.use_cases.curate_danger import InvalidOperation
-from gateway_project.use_cases.judge_suggestions import judge_suggestions
+from gateway_project.use_cases.curate_learning import judge_suggestions
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools.forms import ServerForm
 from tools.models import Category, DangerousOperation, Server, Tool
 
@@ -171,7 +171,7 @@ class DangerousOperationAdmin(CuratorsAdmin):
             stored = curate_danger.save_operation(
                 caller_of(request), values, pk=obj.pk if change else None
             )
-        except InvalidOperation as error:  # the form was valid: somebody saved the same
+        except InvalidEntry as error:  # the form was valid: somebody saved the same
             raise IntegrityError(str(error)) from error
         obj.pk = stored.pk
 
@@ -211,11 +211,11 @@ class SpeculationAdmin(CuratorsAdmin):
 
 def _judge(request: HttpRequest, queryset: QuerySet[Any], verdict: Verdict) -> None:
     keys = list(queryset.values_list("pk", flat=True))
-    judged = judge_suggestions(caller_of(request), keys, verdict, at=timezone.now())
-    if judged.recorded:
-        messages.success(request, f"{judged.recorded} of {len(keys)} predictions judged.")
-    if judged.refused:
-        text = f"{judged.refused} of {len(keys)} were resolved already; an outcome counts once."
+    recorded = judge_suggestions(caller_of(request), keys, verdict, at=timezone.now())
+    if recorded:
+        messages.success(request, f"{recorded} of {len(keys)} predictions judged.")
+    if refused := len(keys) - recorded:
+        text = f"{refused} of {len(keys)} were resolved already; an outcome counts once."
         messages.warning(request, text)
 
 

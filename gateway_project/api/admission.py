@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db.models import Model, QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -15,17 +14,16 @@ from rest_framework.response import Response
 
 from execution.store import agreements, grants
 from gateway_project.access.roles import ADMINISTER, READ
-from gateway_project.access.visible_rows import limit_to_team
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import make_page_schema, paginate_rows, paginate_sorted
-from gateway_project.api.problems import ApiError, NotFound
+from gateway_project.api.description import describe_list
+from gateway_project.api.problems import ApiError
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.use_cases import grant_speculation
-from gateway_project.use_cases.compare_anew import compare_anew
-from gateway_project.use_cases.switch_speculation import switch_speculation
-
-RowT = TypeVar("RowT", bound=Model)
+from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.use_cases import curate_speculation
+from gateway_project.use_cases.curate_speculation import (
+    compare_anew,
+    select_visible,
+    switch_speculation,
+)
 
 
 class SwitchSerializer(serializers.Serializer[Any]):
@@ -48,13 +46,6 @@ class GrantSerializer(serializers.Serializer[Any]):
     granted_by = serializers.CharField()
     granted_at = serializers.DateTimeField()
     note = serializers.CharField(allow_blank=True)
-
-
-class GrantPageSerializer(serializers.Serializer[Any]):
-    """A page of grants."""
-
-    items = GrantSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 class GrantRequestSerializer(serializers.Serializer[Any]):
@@ -80,13 +71,6 @@ class AgreementSerializer(serializers.Serializer[Any]):
     disagreed = serializers.IntegerField()
     compared_at = serializers.DateTimeField()
     reset_by = serializers.CharField(allow_blank=True)
-
-
-class AgreementPageSerializer(serializers.Serializer[Any]):
-    """A page of comparisons."""
-
-    items = AgreementSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 _PROPOSAL = {
@@ -131,13 +115,12 @@ class GrantListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_grants", parameters=[*PAGE_PARAMETERS], responses=GrantPageSerializer
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_grants", GrantSerializer, "grants")
+    def get(self, _request: Request) -> Response:
         """List grants in force, newest first."""
-        page = paginate_rows(request, _select(self.caller, grants.select_grants()))
-        return Response(page.as_json(request, lambda row: GrantSerializer(row).data))
+        return self.answer_rows(
+            select_visible(self.caller, grants.select_grants()), GrantSerializer
+        )
 
     @extend_schema(
         operation_id="grant_tool",
@@ -148,7 +131,7 @@ class GrantListView(ApiView):
         """Let a tool of a trusted server be called ahead, as long as its definition stays."""
         values = self.read_body(GrantRequestSerializer)
         tool = self.effects.catalogue().find_tool(values["tool"], self.caller)
-        outcome = grant_speculation.grant_speculation(
+        outcome = curate_speculation.grant_speculation(
             self.caller,
             {tool.pk: values["definition"]},
             is_closed_world=values["closed_world"],
@@ -171,9 +154,10 @@ class GrantView(ApiView):
     @extend_schema(operation_id="withdraw_grant", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Withdraw a grant; nothing of the tool is called ahead within a second."""
-        if not _select(self.caller, grants.select_grants()).filter(pk=pk).exists():
-            raise NotFound(f"grant {pk} in force")
-        grant_speculation.revoke_speculation(self.caller, [pk])
+        curate_speculation.require_visible(
+            self.caller, grants.select_grants(), pk, f"grant {pk} in force"
+        )
+        curate_speculation.revoke_speculation(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -182,23 +166,20 @@ class ProposalListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_grant_proposals",
-        parameters=[OpenApiParameter("server", OpenApiTypes.STR), *PAGE_PARAMETERS],
-        responses={200: make_page_schema(_PROPOSAL)},
+    @describe_list(
+        "list_grant_proposals", _PROPOSAL, "", OpenApiParameter("server", OpenApiTypes.STR)
     )
     def get(self, request: Request) -> Response:
         """List tools with what speaks for and against granting them, by id."""
         server = request.query_params.get("server")
         proposals = [
             proposal
-            for proposal in grant_speculation.list_proposals(grant_speculation.load_rules())
+            for proposal in curate_speculation.list_proposals(curate_speculation.load_rules())
             if self.caller.can_see_team(proposal.tool.team)
             and server in (None, proposal.tool.server)
         ]
         proposals.sort(key=lambda proposal: proposal.tool.tool)
-        page = paginate_sorted(request, proposals, key=lambda one: (one.tool.tool,))
-        return Response(page.as_json(request, _proposal_to_json))
+        return self.answer_sorted(proposals, _proposal_to_json, key=lambda one: (one.tool.tool,))
 
 
 class AgreementListView(ApiView):
@@ -206,15 +187,12 @@ class AgreementListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_agreements",
-        parameters=[*PAGE_PARAMETERS],
-        responses=AgreementPageSerializer,
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_agreements", AgreementSerializer, "comparisons")
+    def get(self, _request: Request) -> Response:
         """List comparisons, newest first."""
-        page = paginate_rows(request, _select(self.caller, agreements.select_agreements()))
-        return Response(page.as_json(request, lambda row: AgreementSerializer(row).data))
+        return self.answer_rows(
+            select_visible(self.caller, agreements.select_agreements()), AgreementSerializer
+        )
 
 
 class AgreementView(ApiView):
@@ -225,8 +203,9 @@ class AgreementView(ApiView):
     @extend_schema(operation_id="compare_anew", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Forget how a tool's results compared, so that it can earn being served again."""
-        if not _select(self.caller, agreements.select_agreements()).filter(pk=pk).exists():
-            raise NotFound(f"comparison {pk}")
+        curate_speculation.require_visible(
+            self.caller, agreements.select_agreements(), pk, f"comparison {pk}"
+        )
         compare_anew(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
@@ -241,8 +220,3 @@ def _proposal_to_json(proposal: Any) -> dict[str, Any]:
         "doubts": list(proposal.doubts),
         "obstacles": [obstacle.message for obstacle in proposal.obstacles],
     }
-
-
-def _select(caller: Caller, rows: QuerySet[RowT]) -> QuerySet[RowT]:
-    """Return the rows of the caller's team about tools that it may know of."""
-    return limit_to_team(limit_to_team(rows, caller), caller, field="tool__server__team")

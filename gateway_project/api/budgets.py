@@ -11,16 +11,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from execution.speculation_limits import FREE, MAX_CALLS_PER_MINUTE
+from execution.speculation.limits import FREE, MAX_CALLS_PER_MINUTE
 from execution.store import agreements
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.description import describe_list
 from gateway_project.api.pages import paginate_sorted
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
-from gateway_project.use_cases import limit_speculation
+from gateway_project.use_cases import curate_servers, curate_speculation
 from tools.store import overview
-from tools.store.servers import UnknownServerRow
 
 
 class BudgetSerializer(serializers.Serializer[Any]):
@@ -35,21 +34,12 @@ class BudgetSerializer(serializers.Serializer[Any]):
     dollars_per_day = serializers.DecimalField(max_digits=10, decimal_places=4, min_value=0)
 
 
-class BudgetPageSerializer(serializers.Serializer[Any]):
-    """A page of budgets."""
-
-    items = BudgetSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class BudgetListView(ApiView):
     """Budgets of the servers that the caller may know of."""
 
     scopes: ClassVar = {"GET": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_budgets", parameters=[*PAGE_PARAMETERS], responses=BudgetPageSerializer
-    )
+    @describe_list("list_budgets", BudgetSerializer, "budgets")
     def get(self, request: Request) -> Response:
         """List budgets by server, defaults included."""
         names = [server.name for server in overview.load_visible_summaries(self.caller)]
@@ -66,17 +56,17 @@ class BudgetView(ApiView):
     @extend_schema(operation_id="get_budget", responses=BudgetSerializer)
     def get(self, _request: Request, server: str) -> Response:
         """Return the budget of a server, or the defaults."""
-        self._require_visible(server)
+        curate_servers.find_server(self.caller, server)
         return Response(_to_json(server, agreements.load_limits()))
 
     @extend_schema(operation_id="set_budget", request=BudgetSerializer, responses=BudgetSerializer)
     def put(self, request: Request, server: str) -> Response:
         """Set the budget of a server; it holds within a second."""
-        self._require_visible(server)
+        curate_servers.find_server(self.caller, server)
         given = self.read_body(BudgetSerializer)
         self.check_unchanged(_to_json(server, agreements.load_limits()))
         try:
-            limit_speculation.save_budget(self.caller, server, given)
+            curate_speculation.save_budget(self.caller, server, given)
         except ValidationError as error:
             raise InvalidInput("; ".join(error.messages)) from None
         return self.get(request, server)
@@ -84,14 +74,10 @@ class BudgetView(ApiView):
     @extend_schema(operation_id="reset_budget", responses={204: None})
     def delete(self, _request: Request, server: str) -> Response:
         """Let the defaults apply to a server again."""
-        self._require_visible(server)
+        curate_servers.find_server(self.caller, server)
         self.check_unchanged(_to_json(server, agreements.load_limits()))
-        limit_speculation.delete_budget(self.caller, server)
+        curate_speculation.delete_budget(self.caller, server)
         return Response(status=HTTPStatus.NO_CONTENT)
-
-    def _require_visible(self, server: str) -> None:
-        if not overview.load_visible_summaries(self.caller, names=[server]):
-            raise UnknownServerRow(server)
 
 
 def _to_json(server: str, limits: Any) -> Any:

@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access.roles import CURATE, READ
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_sorted
+from gateway_project.api.description import describe_list
 from gateway_project.api.views import ApiView
 from gateway_project.use_cases import curate_danger
 from tools.danger import Danger
@@ -34,13 +33,6 @@ class OperationSerializer(serializers.Serializer[Any]):
     origin = serializers.CharField(
         source="source", read_only=True, help_text="seeded with the product, or curated"
     )
-
-
-class OperationPageSerializer(serializers.Serializer[Any]):
-    """A page of dangerous operations."""
-
-    items = OperationSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 class PreviewRequestSerializer(serializers.Serializer[Any]):
@@ -65,16 +57,11 @@ class OperationListView(ApiView):
 
     scopes: ClassVar = {"GET": READ, "POST": CURATE}
 
-    @extend_schema(
-        operation_id="list_dangerous_operations",
-        parameters=[*PAGE_PARAMETERS],
-        responses=OperationPageSerializer,
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_dangerous_operations", OperationSerializer, "dangerous operations")
+    def get(self, _request: Request) -> Response:
         """List dangerous operations by pattern."""
         found = sorted(danger.load_operations(), key=lambda one: one.pattern)
-        page = paginate_sorted(request, found, key=lambda one: (one.pattern,))
-        return Response(page.as_json(request, lambda one: OperationSerializer(one).data))
+        return self.answer_sorted(found, OperationSerializer, key=lambda one: (one.pattern,))
 
     @extend_schema(
         operation_id="add_dangerous_operation",

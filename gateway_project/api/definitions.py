@@ -12,8 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access.roles import CURATE
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import make_page_schema, paginate_sorted
+from gateway_project.api.description import describe_list
 from gateway_project.api.problems import ApiError, NotFound
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.text import strip_invisible_deep
@@ -63,17 +62,14 @@ class DefinitionListView(ApiView):
 
     scopes: ClassVar = {"GET": CURATE}
 
-    @extend_schema(
-        operation_id="list_definitions",
-        parameters=[OpenApiParameter("server", OpenApiTypes.STR), *PAGE_PARAMETERS],
-        responses={200: make_page_schema(_DEFINITION)},
+    @describe_list(
+        "list_definitions", _DEFINITION, "", OpenApiParameter("server", OpenApiTypes.STR)
     )
     def get(self, request: Request) -> Response:
         """List definitions that wait for approval, with what changed and what was found."""
         waiting = load_waiting(self.caller, server=request.query_params.get("server"))
         waiting.sort(key=lambda one: one.tool)
-        page = paginate_sorted(request, waiting, key=lambda one: (one.tool,))
-        return Response(page.as_json(request, _to_json))
+        return self.answer_sorted(waiting, _to_json, key=lambda one: (one.tool,))
 
 
 class DefinitionView(ApiView):

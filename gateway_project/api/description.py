@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,10 +13,13 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.serializers import Serializer, SerializerMetaclass, URLField
 
-from gateway_project.api.pages import DEFAULT_LIMIT, MAX_LIMIT
+from gateway_project.api.pages import DEFAULT_LIMIT, MAX_LIMIT, make_page_schema
 from gateway_project.mcp.http.answers import PROBLEM_CONTENT_TYPE
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -53,6 +57,36 @@ PAGE_PARAMETERS: Final = (
     ),
 )
 """Parameters of every list."""
+
+
+def page_of(item: type[Serializer[Any]], plural: str) -> type[Serializer[Any]]:
+    """Return the serializer of a page of items, which is named after theirs."""
+    members = {
+        "__doc__": f"A page of {plural}.",
+        "__module__": item.__module__,
+        "items": item(many=True),
+        "next": URLField(allow_null=True),
+    }
+    name = f"{item.__name__.removesuffix('Serializer')}PageSerializer"
+    page: type[Serializer[Any]] = SerializerMetaclass(name, (Serializer,), members)
+    return page
+
+
+def describe_list(
+    operation_id: str, item: Any, plural: str = "", *parameters: OpenApiParameter
+) -> Callable[[F], F]:
+    """Describe the operation that lists items in pages.
+
+    Args:
+        operation_id: Its name.
+        item: Serializer or JSON Schema of an item.
+        plural: What the items are called; unused with a schema.
+        parameters: Of its address, beside those of every list.
+    """
+    page = {200: make_page_schema(item)} if isinstance(item, dict) else page_of(item, plural)
+    return extend_schema(
+        operation_id=operation_id, parameters=[*parameters, *PAGE_PARAMETERS], responses=page
+    )
 
 
 class ApiSchema(AutoSchema):

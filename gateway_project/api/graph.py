@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Final
 
@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from gateway_project.access.roles import SEARCH
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
-from gateway_project.find.relation_words import phrase_relation
-from gateway_project.find.visible_relations import limit_to_group
+from gateway_project.find.lookup import limit_to_group
+from gateway_project.find.relation_rows import phrase_relation
 from graph.algorithms.shortest_path import (
     find_shortest_path,
     find_strongest_path,
@@ -48,23 +48,12 @@ _RELATION: Final[dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracedPath:
-    """A way from one tool to another.
-
-    Attributes:
-        tools: Primary keys from start to end; empty: there is no path.
-        confidence: Product of the confidences along it, in [0, 1].
-    """
-
-    tools: tuple[int, ...] = ()
-    confidence: float = 0.0
-
-
 def trace_path(
     topology: Topology, visibility: Visibility, source: int, target: int, *, way: str
-) -> TracedPath:
-    """Return the most reliable or the shortest path along visible tools.
+) -> tuple[Sequence[int], float]:
+    """Return the most reliable or the shortest path along visible tools, and how sure it is.
+
+    That is the product of the confidences along it; no tools: there is no path.
 
     Args:
         topology: The relations as the caller's team sees them.
@@ -77,9 +66,7 @@ def trace_path(
     path = find(topology, source, target) or ()
     if not all(visibility.find_tool(pk) for pk in path):
         path = find(_restrict(topology, visibility), source, target) or ()
-    return TracedPath(
-        tools=tuple(path), confidence=path_confidence(topology, path) if path else 0.0
-    )
+    return path, path_confidence(topology, path) if path else 0.0
 
 
 class GraphView(ApiView):
@@ -161,14 +148,14 @@ class PathView(ApiView):
         way = request.query_params.get("by", WAYS[0])
         if way not in WAYS:
             raise InvalidInput(f"by: one of {', '.join(WAYS)}")
-        found = trace_path(topology, visibility, source.pk, target.pk, way=way)
+        tools, confidence = trace_path(topology, visibility, source.pk, target.pk, way=way)
         return Response(
             {
-                "path": [visibility.get_tool_id(pk) for pk in found.tools],
-                "confidence": round(found.confidence, _DIGITS),
+                "path": [visibility.get_tool_id(pk) for pk in tools],
+                "confidence": round(confidence, _DIGITS),
                 "relations": [
                     _to_json(relation, visibility)
-                    for step in pairwise(found.tools)
+                    for step in pairwise(tools)
                     for relation in topology.relations_between(*step)
                 ],
             }

@@ -16,9 +16,9 @@ from gateway_project.api.runs import run_to_json
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.foundation import telemetry
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.mcp import arguments, meta_tools, smaller_results
 from gateway_project.mcp.served import describe_served
-from gateway_project.runs.task_results import early_run_to_json
+from gateway_project.runs.task_results import speculative_run_to_json
 from tools.upstream.request import UpstreamRequest
 
 _INTENT: Final = meta_tools.BY_NAME[meta_tools.INTENT]
@@ -54,7 +54,7 @@ class IntentView(ApiView):
                 arguments.read_intent_request(checked),
             )
         telemetry.intents.labels(answer.mode.value).inc()
-        return Response(answer.as_json() | early_run_to_json(answer.ahead.results))
+        return Response(answer.as_json() | speculative_run_to_json(answer.ahead))
 
 
 class WorkflowView(ApiView):
@@ -115,6 +115,11 @@ class CallView(ApiView):
                     "result": {"type": "object"},
                     "tool": {"type": "string"},
                     "duration_ms": {"type": "number"},
+                    "whole": {
+                        "type": "object",
+                        "description": "Only if something was left out: uri of all of it, for "
+                        "resources/read of MCP, bytes, expires_at",
+                    },
                     "served": {
                         "type": "object",
                         "description": "Only if it was made ahead: its form, age and prediction",
@@ -134,18 +139,30 @@ class CallView(ApiView):
     def post(self, _request: Request) -> Response:
         """Call a tool; a result with `isError` is an answer of its server, with status 200."""
         checked = arguments.check_arguments(meta_tools.CALL, self.read_object())
+        wanted = arguments.read_wanted_size(meta_tools.CALL, checked)
         outcome = run_coroutine(
             flow.call_tool,
             self.effects,
             self.caller,
-            UpstreamRequest.to_call(checked["tool"], checked.get("arguments", {})),
+            UpstreamRequest.to_call(
+                checked["tool"],
+                checked.get("arguments", {}),
+                timeout_s=arguments.read_timeout_s(
+                    meta_tools.CALL, checked, max_s=self.effects.max_call_s
+                ),
+            ),
             is_fresh=checked.get("fresh", False),
         )
         answer: dict[str, Any] = {
             "tool": outcome.tool,
             "duration_ms": round(outcome.duration_s * 1000, 1),
-            "result": outcome.result.raw,
         }
+        raw, link = run_coroutine(
+            smaller_results.reduce_result, self.effects, self.caller, outcome.result.raw, wanted
+        )
+        answer["result"] = raw
+        if link:
+            answer["whole"] = link
         for value in describe_served(outcome.served).values():
             answer["served"] = value
         return Response(answer)

@@ -17,17 +17,18 @@ from rest_framework.response import Response
 
 from execution.snapshot import compute_run_session
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows
-from gateway_project.api.problems import InvalidInput, NotFound
+from gateway_project.api.description import describe_list
+from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.use_cases.forget_patterns import forget_patterns
-from gateway_project.use_cases.load_presets import load_presets
-from gateway_project.use_cases.override_threshold import (
+from gateway_project.use_cases.curate_learning import (
+    find_own_pattern,
+    find_visible,
+    forget_patterns,
+    load_presets,
     name_threshold,
     override_threshold,
     preset_threshold,
+    select_visible,
 )
 from graph.store import patterns
 from learning import outcomes
@@ -63,13 +64,6 @@ class PatternSerializer(serializers.Serializer[Any]):
         return [visibility.get_tool_id(pk) for pk in row.tools]
 
 
-class PatternPageSerializer(serializers.Serializer[Any]):
-    """A page of patterns."""
-
-    items = PatternSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class EventSerializer(serializers.Serializer[Any]):
     """An event of the memory: structure and keyed hashes, no values."""
 
@@ -99,13 +93,6 @@ class EventSerializer(serializers.Serializer[Any]):
         return "" if row.outcome is None else EventOutcome(row.outcome).name.lower()
 
 
-class EventPageSerializer(serializers.Serializer[Any]):
-    """A page of events."""
-
-    items = EventSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class ThresholdSerializer(serializers.Serializer[Any]):
     """The confidence from which workflows are run ahead, in one context."""
 
@@ -128,13 +115,6 @@ class ThresholdSerializer(serializers.Serializer[Any]):
         return name_threshold(row)
 
 
-class ThresholdPageSerializer(serializers.Serializer[Any]):
-    """A page of thresholds."""
-
-    items = ThresholdSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class ThresholdChangeSerializer(serializers.Serializer[Any]):
     """A change of a threshold."""
 
@@ -145,13 +125,6 @@ class ThresholdChangeSerializer(serializers.Serializer[Any]):
     evidence = serializers.DictField()
     user = serializers.CharField(allow_blank=True)
     at = serializers.DateTimeField()
-
-
-class ThresholdChangePageSerializer(serializers.Serializer[Any]):
-    """A page of changes."""
-
-    items = ThresholdChangeSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 class OverrideSerializer(serializers.Serializer[Any]):
@@ -205,15 +178,13 @@ class PatternListView(ApiView):
 
     scopes: ClassVar = {"GET": READ}
 
-    @extend_schema(
-        operation_id="list_patterns",
-        parameters=[*PAGE_PARAMETERS],
-        responses=PatternPageSerializer,
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_patterns", PatternSerializer, "patterns")
+    def get(self, _request: Request) -> Response:
         """List patterns, newest first."""
-        page = paginate_rows(request, _select(self, patterns.select_visible))
-        return Response(page.as_json(request, _make_item(self, PatternSerializer)))
+        return self.answer_rows(
+            select_visible(self.caller, patterns.select_visible),
+            _make_item(self, PatternSerializer),
+        )
 
 
 class PatternView(ApiView):
@@ -224,15 +195,13 @@ class PatternView(ApiView):
     @extend_schema(operation_id="get_pattern", responses=PatternSerializer)
     def get(self, _request: Request, pk: int) -> Response:
         """Return a pattern."""
-        row = _find(self, patterns.select_visible, pk, "pattern")
+        row = find_visible(self.caller, patterns.select_visible, pk, "pattern")
         return Response(_make_item(self, PatternSerializer)(row))
 
     @extend_schema(operation_id="forget_pattern", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Forget a pattern that the caller owns, with what was learned from it."""
-        row = _find(self, patterns.select_visible, pk, "pattern")
-        if row.team_id != self.caller.owner and not self.caller.has_scope(SCOPE_ALL):
-            raise NotFound(f"pattern {pk} of your team")
+        find_own_pattern(self.caller, pk)
         forget_patterns(self.caller, [pk])
         return Response(status=HTTPStatus.NO_CONTENT)
 
@@ -242,19 +211,17 @@ class EpisodeListView(ApiView):
 
     scopes: ClassVar = {"GET": READ}
 
-    @extend_schema(
-        operation_id="list_episodes",
-        parameters=[
-            OpenApiParameter("kind", OpenApiTypes.STR, enum=list(_KINDS)),
-            OpenApiParameter("tool", OpenApiTypes.STR, description="Canonical id"),
-            OpenApiParameter("run", OpenApiTypes.UUID, description="Of the run's tasks"),
-            OpenApiParameter("session", OpenApiTypes.STR),
-            OpenApiParameter("context", OpenApiTypes.STR),
-            OpenApiParameter("prediction", OpenApiTypes.UUID),
-            OpenApiParameter("team", OpenApiTypes.STR, description="For superusers: its name"),
-            *PAGE_PARAMETERS,
-        ],
-        responses=EventPageSerializer,
+    @describe_list(
+        "list_episodes",
+        EventSerializer,
+        "events",
+        OpenApiParameter("kind", OpenApiTypes.STR, enum=list(_KINDS)),
+        OpenApiParameter("tool", OpenApiTypes.STR, description="Canonical id"),
+        OpenApiParameter("run", OpenApiTypes.UUID, description="Of the run's tasks"),
+        OpenApiParameter("session", OpenApiTypes.STR),
+        OpenApiParameter("context", OpenApiTypes.STR),
+        OpenApiParameter("prediction", OpenApiTypes.UUID),
+        OpenApiParameter("team", OpenApiTypes.STR, description="For superusers: its name"),
     )
     def get(self, request: Request) -> Response:
         """List events, newest first."""
@@ -262,8 +229,10 @@ class EpisodeListView(ApiView):
             request.query_params,
             find_tool=lambda tool: self.effects.catalogue().find_tool(tool, self.caller).pk,
         )
-        page = paginate_rows(request, _select(self, events.select_visible).filter(**wanted))
-        return Response(page.as_json(request, _make_item(self, EventSerializer)))
+        return self.answer_rows(
+            select_visible(self.caller, events.select_visible).filter(**wanted),
+            _make_item(self, EventSerializer),
+        )
 
 
 def read_event_filter(
@@ -327,15 +296,12 @@ class ThresholdListView(ApiView):
 
     scopes: ClassVar = {"GET": READ, "POST": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_thresholds",
-        parameters=[*PAGE_PARAMETERS],
-        responses=ThresholdPageSerializer,
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_thresholds", ThresholdSerializer, "thresholds")
+    def get(self, _request: Request) -> Response:
         """List thresholds."""
-        page = paginate_rows(request, _select(self, thresholds.select_visible))
-        return Response(page.as_json(request, lambda row: ThresholdSerializer(row).data))
+        return self.answer_rows(
+            select_visible(self.caller, thresholds.select_visible), ThresholdSerializer
+        )
 
     @extend_schema(
         operation_id="preset_threshold",
@@ -354,7 +320,7 @@ class ThresholdListView(ApiView):
             override=override,
             at=timezone.now(),
         )
-        row = _find(self, thresholds.select_visible, pk, "threshold")
+        row = find_visible(self.caller, thresholds.select_visible, pk, "threshold")
         return Response(ThresholdSerializer(row).data, status=HTTPStatus.CREATED)
 
 
@@ -396,7 +362,7 @@ class ThresholdView(ApiView):
     @extend_schema(operation_id="get_threshold", responses=ThresholdSerializer)
     def get(self, _request: Request, pk: int) -> Response:
         """Return a threshold."""
-        row = _find(self, thresholds.select_visible, pk, "threshold")
+        row = find_visible(self.caller, thresholds.select_visible, pk, "threshold")
         return Response(ThresholdSerializer(row).data)
 
     @extend_schema(
@@ -407,11 +373,13 @@ class ThresholdView(ApiView):
     def put(self, _request: Request, pk: int) -> Response:
         """Override a threshold, or let it be computed again."""
         given = self.read_body(OverrideSerializer)
-        row = _find(self, thresholds.select_visible, pk, "threshold")
+        row = find_visible(self.caller, thresholds.select_visible, pk, "threshold")
         self.check_unchanged(ThresholdSerializer(row).data)
         override_threshold(self.caller, pk, given["override"], subject=str(row), at=timezone.now())
         return Response(
-            ThresholdSerializer(_find(self, thresholds.select_visible, pk, "threshold")).data
+            ThresholdSerializer(
+                find_visible(self.caller, thresholds.select_visible, pk, "threshold")
+            ).data
         )
 
 
@@ -420,27 +388,11 @@ class ThresholdHistoryView(ApiView):
 
     scopes: ClassVar = {"GET": READ}
 
-    @extend_schema(
-        operation_id="list_threshold_changes",
-        parameters=[*PAGE_PARAMETERS],
-        responses=ThresholdChangePageSerializer,
-    )
-    def get(self, request: Request, pk: int) -> Response:
+    @describe_list("list_threshold_changes", ThresholdChangeSerializer, "changes")
+    def get(self, _request: Request, pk: int) -> Response:
         """List the changes of a threshold with their evidence, newest first."""
-        _find(self, thresholds.select_visible, pk, "threshold")
-        page = paginate_rows(request, thresholds.select_changes(pk))
-        return Response(page.as_json(request, lambda row: ThresholdChangeSerializer(row).data))
-
-
-def _select(view: ApiView, select: Any) -> Any:
-    return select(view.caller.owner, every_team=view.caller.has_scope(SCOPE_ALL))
-
-
-def _find(view: ApiView, select: Any, pk: int, what: str) -> Any:
-    row = _select(view, select).filter(pk=pk).first()
-    if row is None:
-        raise NotFound(f"{what} {pk}")
-    return row
+        find_visible(self.caller, thresholds.select_visible, pk, "threshold")
+        return self.answer_rows(thresholds.select_changes(pk), ThresholdChangeSerializer)
 
 
 def _make_item(view: ApiView, serializer: Any) -> Any:

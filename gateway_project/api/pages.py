@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.dateparse import parse_date, parse_datetime
 from rest_framework.request import Request
 
@@ -22,6 +23,8 @@ MAX_LIMIT: Final = 200
 MAX_CURSOR_CHARS: Final = 1_000
 
 T = TypeVar("T")
+AnyRequest = HttpRequest | Request
+"""Of a room, or of the API."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,12 @@ class Page(Generic[T]):
     items: Sequence[T]
     next_key: tuple[Any, ...] | None = None
 
-    def as_json(self, request: Request, make_item: Callable[[T], Any]) -> dict[str, Any]:
+    @property
+    def next_cursor(self) -> str:
+        """Cursor of the next page; empty: this is the last."""
+        return encode_cursor(self.next_key) if self.next_key else ""
+
+    def as_json(self, request: AnyRequest, make_item: Callable[[T], Any]) -> dict[str, Any]:
         """Return the body of the response, with the address of the next page."""
         return {
             "items": [make_item(item) for item in self.items],
@@ -58,7 +66,7 @@ class Page(Generic[T]):
 
 
 def read_page_request(
-    request: Request, *, key: Sequence[type] = (int,), max_limit: int = MAX_LIMIT
+    request: AnyRequest, *, key: Sequence[type] = (int,), max_limit: int = MAX_LIMIT
 ) -> PageRequest:
     """Read `limit` and `cursor` of a request.
 
@@ -70,16 +78,16 @@ def read_page_request(
     Raises:
         InvalidInput: If one of them is invalid.
     """
-    text = request.query_params.get("limit", str(min(DEFAULT_LIMIT, max_limit)))
+    text = request.GET.get("limit", str(min(DEFAULT_LIMIT, max_limit)))
     limit = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
     if not 1 <= limit <= max_limit:
         raise InvalidInput(f"limit: give a whole number from 1 to {max_limit}")
-    cursor = request.query_params.get("cursor", "")
+    cursor = request.GET.get("cursor", "")
     return PageRequest(limit=limit, after=_read_cursor(cursor, key) if cursor else ())
 
 
 def paginate_rows(
-    request: Request, rows: QuerySet[Any], *, field: str = "pk", descending: bool = True
+    request: AnyRequest, rows: QuerySet[Any], *, field: str = "pk", descending: bool = True
 ) -> Page[Any]:
     """Return a page of rows ordered by a unique field, newest first by default.
 
@@ -104,7 +112,7 @@ def paginate_rows(
 
 
 def paginate_sorted(
-    request: Request, items: Iterable[T], *, key: Callable[[T], tuple[Any, ...]]
+    request: AnyRequest, items: Iterable[T], *, key: Callable[[T], tuple[Any, ...]]
 ) -> Page[T]:
     """Return a page of items in memory, which are sorted by their unique keys of texts.
 
@@ -149,8 +157,8 @@ def encode_cursor(key: tuple[Any, ...]) -> str:
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
-def _build_next_url(request: Request, key: tuple[Any, ...]) -> str:
-    query = request.query_params.copy()
+def _build_next_url(request: AnyRequest, key: tuple[Any, ...]) -> str:
+    query = request.GET.copy()
     query["cursor"] = encode_cursor(key)
     return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
 

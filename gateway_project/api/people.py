@@ -16,8 +16,7 @@ from rest_framework.response import Response
 from gateway_project.access import people, second_factor
 from gateway_project.access.roles import ADMINISTER, ROLES
 from gateway_project.access.second_factor import ConfirmationRequired
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows
+from gateway_project.api.description import describe_list
 from gateway_project.api.problems import ApiError
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.access_rules import MEMBER, TEAM_ADMIN
@@ -89,13 +88,6 @@ class PersonChangeSerializer(serializers.Serializer[Any]):
     is_superuser = serializers.BooleanField(required=False)
 
 
-class PersonPageSerializer(serializers.Serializer[Any]):
-    """A page of people."""
-
-    items = PersonSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class NewPasswordSerializer(serializers.Serializer[Any]):
     """A one-time password."""
 
@@ -108,17 +100,12 @@ class PersonListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_people",
-        parameters=[_FILTER, *PAGE_PARAMETERS],
-        responses=PersonPageSerializer,
-    )
+    @describe_list("list_people", PersonSerializer, "people", _FILTER)
     def get(self, request: Request) -> Response:
         """List people by name."""
         text = request.query_params.get("text", "")
         rows = people.select_people(self.caller).filter(username__icontains=text)
-        page = paginate_rows(request, rows, field="username", descending=False)
-        return Response(page.as_json(request, self._describe))
+        return self.answer_rows(rows, self._describe, field="username", descending=False)
 
     @extend_schema(
         operation_id="create_person",

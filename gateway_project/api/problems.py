@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ from gateway_project.readiness import NotReady
 API_PATH: Final = "/api/"
 MAX_LISTED_PROBLEMS: Final = 50
 _STATUS_BY_CODE: Final[Mapping[str, int]] = {
+    "not_found": 404,
     "not_permitted": 403,
     "second_person_required": 403,
     "tool_unavailable": 409,
@@ -87,11 +87,12 @@ log = structlog.get_logger(__name__)
 
 
 class ApiError(Exception):
-    """A request that cannot be served, with its status and code.
+    """A request that cannot be served, and the problem that it is reported as.
 
     Attributes:
         status: Of HTTP.
         code: Stable code, listed in docs/errors.md.
+        detail: One line that says what to do.
         data: More members of the problem.
         headers: More headers of the response.
     """
@@ -106,10 +107,15 @@ class ApiError(Exception):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
-        self.status = status
+        self.status = int(status)
         self.code = code
+        self.detail = message
         self.data = dict(data or {})
         self.headers = dict(headers or {})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the body of the response."""
+        return make_problem(self.status, self.code, self.detail) | self.data
 
 
 class InvalidInput(ApiError):
@@ -136,45 +142,18 @@ class NotFound(ApiError):
         super().__init__(HTTPStatus.NOT_FOUND, "not_found", f"there is no {what}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """A problem to report.
-
-    Attributes:
-        status: Of HTTP.
-        code: Stable code.
-        detail: One line that says what to do.
-        data: More members.
-        headers: More headers of the response.
-    """
-
-    status: int
-    code: str
-    detail: str
-    data: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the body of the response."""
-        return make_problem(self.status, self.code, self.detail) | dict(self.data)
-
-
-_UNAVAILABLE: Final = Problem(
-    status=503,
-    code="database_unavailable",
-    detail="the database cannot be reached; try again in a moment",
+_UNAVAILABLE: Final = ApiError(
+    503,
+    "database_unavailable",
+    "the database cannot be reached; try again in a moment",
     headers={"Retry-After": "2"},
 )
-_UNSTORABLE: Final = Problem(
-    status=400,
-    code="invalid_arguments",
-    detail="a value is out of range or cannot be stored; correct the request",
+_UNSTORABLE: Final = ApiError(
+    400, "invalid_arguments", "a value is out of range or cannot be stored; correct the request"
 )
-_PROBLEM_BY_ERROR: Final[Mapping[type[Exception], Problem]] = {
-    RequestDataTooBig: Problem(
-        status=413, code="message_too_large", detail="the request is too large; send less"
-    ),
-    Http404: Problem(status=404, code="not_found", detail="there is nothing at this address"),
+_PROBLEM_BY_ERROR: Final[Mapping[type[Exception], ApiError]] = {
+    RequestDataTooBig: ApiError(413, "message_too_large", "the request is too large; send less"),
+    Http404: ApiError(404, "not_found", "there is nothing at this address"),
     DataError: _UNSTORABLE,
     SuspiciousOperation: _UNSTORABLE,
 }
@@ -186,21 +165,15 @@ def handle_exception(error: Exception, _context: Mapping[str, Any]) -> Response:
     return Response(
         problem.as_json(),
         status=problem.status,
-        headers=dict(problem.headers),
+        headers=problem.headers,
         content_type=PROBLEM_CONTENT_TYPE,
     )
 
 
-def describe_problem(error: Exception) -> Problem:
+def describe_problem(error: Exception) -> ApiError:
     """Return the problem that an error is reported as; a defect is logged, never shown."""
     if isinstance(error, ApiError):
-        return Problem(
-            status=error.status,
-            code=error.code,
-            detail=str(error),
-            data=error.data,
-            headers=error.headers,
-        )
+        return error
     if isinstance(error, exceptions.APIException):
         return _describe_framework_error(error)
     if _is_unavailable(error):
@@ -209,9 +182,7 @@ def describe_problem(error: Exception) -> Problem:
         if isinstance(error, kind):
             return problem
     code, message = errors.explain_error(error)
-    return Problem(
-        status=find_status(code), code=code, detail=message, data=errors.collect_error_data(error)
-    )
+    return ApiError(find_status(code), code, message, data=errors.collect_error_data(error))
 
 
 def find_status(code: str) -> int:
@@ -235,7 +206,7 @@ def answer_bad_request(request: HttpRequest, exception: Exception) -> HttpRespon
     if not _is_for_api(request):
         return defaults.bad_request(request, exception)
     detail = "the request cannot be served: its host or its address is not accepted"
-    return _build_response(Problem(status=400, code="invalid_arguments", detail=detail))
+    return _build_response(ApiError(400, "invalid_arguments", detail))
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -256,7 +227,7 @@ def answer_server_error(request: HttpRequest) -> HttpResponseBase:
     if not _is_for_api(request):
         return defaults.server_error(request)
     detail = f"internal error; see the log for request {telemetry.current_request_id()}"
-    return _build_response(Problem(status=500, code="internal_error", detail=detail))
+    return _build_response(ApiError(500, "internal_error", detail))
 
 
 def answer_not_ready(request: HttpRequest, trouble: NotReady) -> HttpResponse:
@@ -264,7 +235,7 @@ def answer_not_ready(request: HttpRequest, trouble: NotReady) -> HttpResponse:
     return _answer_unavailable(request, describe_problem(trouble))
 
 
-def _answer_unavailable(request: HttpRequest, problem: Problem = _UNAVAILABLE) -> HttpResponse:
+def _answer_unavailable(request: HttpRequest, problem: ApiError = _UNAVAILABLE) -> HttpResponse:
     """Say why nothing is served; asks the database nothing, so the page has no frame of a room."""
     if _is_for_api(request):
         return _build_response(problem)
@@ -277,18 +248,18 @@ def _answer_unavailable(request: HttpRequest, problem: Problem = _UNAVAILABLE) -
         "request_id": telemetry.current_request_id(),
     }
     page = loader.render_to_string("console/unavailable.html", context)
-    return HttpResponse(page, status=problem.status, headers=dict(problem.headers))
+    return HttpResponse(page, status=problem.status, headers=problem.headers)
 
 
 def _is_for_api(request: HttpRequest) -> bool:
     return request.path_info.startswith(API_PATH)
 
 
-def _build_response(problem: Problem) -> HttpResponse:
+def _build_response(problem: ApiError) -> HttpResponse:
     return JsonResponse(
         problem.as_json(),
         status=problem.status,
-        headers=dict(problem.headers),
+        headers=problem.headers,
         content_type=PROBLEM_CONTENT_TYPE,
     )
 
@@ -298,7 +269,7 @@ def _is_unavailable(error: Exception) -> bool:
     return is_away or isinstance(error, TokensUnavailable)
 
 
-def _describe_framework_error(error: exceptions.APIException) -> Problem:
+def _describe_framework_error(error: exceptions.APIException) -> ApiError:
     status = int(error.status_code)
     headers: dict[str, str] = {}
     if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
@@ -314,13 +285,8 @@ def _describe_framework_error(error: exceptions.APIException) -> Problem:
         detail = "invalid request: " + "; ".join(
             f"{problem['path'] or '/'}: {problem['message']}" for problem in problems
         )
-    return Problem(
-        status=status,
-        code=_CODE_BY_STATUS.get(status, "invalid_arguments"),
-        detail=detail,
-        data=data,
-        headers=headers,
-    )
+    code = _CODE_BY_STATUS.get(status, "invalid_arguments")
+    return ApiError(status, code, detail, data=data, headers=headers)
 
 
 def _flatten_details(detail: Any, path: str = "") -> Any:

@@ -20,8 +20,8 @@ from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSort, RunSummary, RunView
 from gateway_project.access.roles import CONTROL, READ
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import cut_page, make_page_schema, read_page_request, read_time
+from gateway_project.api.description import describe_list
+from gateway_project.api.pages import cut_page, read_page_request, read_time
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -75,29 +75,25 @@ class RunListView(ApiView):
     scopes: ClassVar = {"GET": READ}
     serves_groups = True
 
-    @extend_schema(
-        operation_id="list_runs",
-        parameters=[
-            OpenApiParameter(
-                "status", OpenApiTypes.STR, enum=[status.value for status in RunStatus]
-            ),
-            OpenApiParameter("tool", OpenApiTypes.STR, description="Of this tool or server"),
-            OpenApiParameter("user", OpenApiTypes.STR),
-            OpenApiParameter("team", OpenApiTypes.INT),
-            OpenApiParameter("since", OpenApiTypes.DATETIME, description="A time, or a day"),
-            OpenApiParameter("until", OpenApiTypes.DATETIME, description="The same; days count"),
-            OpenApiParameter(
-                "min_duration_s", OpenApiTypes.DOUBLE, description="Took at least so long"
-            ),
-            OpenApiParameter(
-                "text",
-                OpenApiTypes.STR,
-                description="In the id, the user, the error code, or a task's id or tool",
-            ),
-            OpenApiParameter("sort", OpenApiTypes.STR, enum=get_args(RunSort)),
-            *PAGE_PARAMETERS,
-        ],
-        responses={200: make_page_schema(_SUMMARY)},
+    @describe_list(
+        "list_runs",
+        _SUMMARY,
+        "",
+        OpenApiParameter("status", OpenApiTypes.STR, enum=[status.value for status in RunStatus]),
+        OpenApiParameter("tool", OpenApiTypes.STR, description="Of this tool or server"),
+        OpenApiParameter("user", OpenApiTypes.STR),
+        OpenApiParameter("team", OpenApiTypes.INT),
+        OpenApiParameter("since", OpenApiTypes.DATETIME, description="A time, or a day"),
+        OpenApiParameter("until", OpenApiTypes.DATETIME, description="The same; days count"),
+        OpenApiParameter(
+            "min_duration_s", OpenApiTypes.DOUBLE, description="Took at least so long"
+        ),
+        OpenApiParameter(
+            "text",
+            OpenApiTypes.STR,
+            description="In the id, the user, the error code, or a task's id or tool",
+        ),
+        OpenApiParameter("sort", OpenApiTypes.STR, enum=get_args(RunSort)),
     )
     def get(self, request: Request) -> Response:
         """List runs, newest first unless sorted otherwise."""

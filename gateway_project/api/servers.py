@@ -13,15 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access.roles import READ
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_sorted
+from gateway_project.api.description import describe_list
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.use_cases import change_servers, discover_servers
-from gateway_project.use_cases.register_servers import register_servers
+from gateway_project.use_cases import curate_servers, discover_servers
+from gateway_project.use_cases.curate_servers import register_servers
 from tools.store import overview
 from tools.store.overview import ServerSummary
-from tools.store.servers import ServerRegistration, UnknownServerRow
+from tools.store.servers import ServerRegistration
 
 MAX_TEXT: int = 10_000
 
@@ -42,13 +41,6 @@ class ServerSerializer(serializers.Serializer[ServerSummary]):
     last_error = serializers.CharField(allow_blank=True)
     failing_since = serializers.DateTimeField(allow_null=True)
     retry_at = serializers.DateTimeField(allow_null=True)
-
-
-class ServerPageSerializer(serializers.Serializer[Any]):
-    """A page of servers."""
-
-    items = ServerSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 class RegistrationSerializer(serializers.Serializer[Any]):
@@ -89,6 +81,9 @@ class ServerChangeSerializer(serializers.Serializer[Any]):
     price_per_call = serializers.DecimalField(
         max_digits=10, decimal_places=6, min_value=0, required=False, allow_null=True
     )
+    call_timeout_s = serializers.FloatField(
+        required=False, allow_null=True, help_text="Null: the installation's limit"
+    )
 
 
 class ServerListView(ApiView):
@@ -96,14 +91,11 @@ class ServerListView(ApiView):
 
     scopes: ClassVar = {"GET": READ, "POST": SCOPE_ALL}
 
-    @extend_schema(
-        operation_id="list_servers", parameters=[*PAGE_PARAMETERS], responses=ServerPageSerializer
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_servers", ServerSerializer, "servers")
+    def get(self, _request: Request) -> Response:
         """List servers by name."""
         visible = overview.load_visible_summaries(self.caller)
-        page = paginate_sorted(request, visible, key=lambda server: (server.name,))
-        return Response(page.as_json(request, lambda server: ServerSerializer(server).data))
+        return self.answer_sorted(visible, ServerSerializer, key=lambda server: (server.name,))
 
     @extend_schema(
         operation_id="register_server",
@@ -124,7 +116,8 @@ class ServerListView(ApiView):
         registration = ServerRegistration(**values, source="api")
         register_servers(self.caller, [registration], sealer=self.secret_sealer)
         return Response(
-            ServerSerializer(_load_server(self, registration.name)).data, HTTPStatus.CREATED
+            ServerSerializer(curate_servers.find_server(self.caller, registration.name)).data,
+            HTTPStatus.CREATED,
         )
 
 
@@ -136,23 +129,23 @@ class ServerView(ApiView):
     @extend_schema(operation_id="get_server", responses=ServerSerializer)
     def get(self, _request: Request, name: str) -> Response:
         """Return a server's condition."""
-        return Response(ServerSerializer(_load_server(self, name)).data)
+        return Response(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
 
     @extend_schema(
         operation_id="change_server", request=ServerChangeSerializer, responses=ServerSerializer
     )
     def patch(self, _request: Request, name: str) -> Response:
-        """Enable, disable, trust or price a server."""
+        """Enable, disable, trust or price a server, or limit the time of its calls."""
         given = self.read_body(ServerChangeSerializer)
-        self.check_unchanged(ServerSerializer(_load_server(self, name)).data)
-        change_servers.change_server(self.caller, name, given)
-        return Response(ServerSerializer(_load_server(self, name)).data)
+        self.check_unchanged(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
+        curate_servers.change_server(self.caller, name, given)
+        return Response(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
 
     @extend_schema(operation_id="delete_server", responses={204: None})
     def delete(self, _request: Request, name: str) -> Response:
         """Delete a server with its tools and everything known about them."""
-        self.check_unchanged(ServerSerializer(_load_server(self, name)).data)
-        change_servers.delete_server(self.caller, name)
+        self.check_unchanged(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
+        curate_servers.delete_server(self.caller, name)
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -178,7 +171,7 @@ class ServerTestView(ApiView):
     @extend_schema(operation_id="test_server", request=None, responses=ServerTestSerializer)
     def post(self, _request: Request, name: str) -> Response:
         """Connect to a server, also a disabled one, and list its tools without storing them."""
-        server = _load_server(self, name)
+        server = curate_servers.find_server(self.caller, name)
         (test,) = async_to_sync(discover_servers.try_servers)(
             self.caller, [server.name], config=settings.FOREGATE
         )
@@ -198,12 +191,6 @@ class DiscoveryView(ApiView):
     @extend_schema(operation_id="discover_server", request=None, responses={202: ServerSerializer})
     def post(self, _request: Request, name: str) -> Response:
         """Have a running process list the server's tools again."""
-        server = _load_server(self, name)
+        server = curate_servers.find_server(self.caller, name)
         discover_servers.request_discovery(self.caller, [name])
         return Response(ServerSerializer(server).data, HTTPStatus.ACCEPTED)
-
-
-def _load_server(view: ApiView, name: str) -> ServerSummary:
-    for server in overview.load_visible_summaries(view.caller, names=[name]):
-        return server
-    raise UnknownServerRow(name)

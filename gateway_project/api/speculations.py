@@ -13,17 +13,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from execution.prediction_outcome import LISTED_OUTCOMES, Outcome, Verdict
+from execution.speculation.outcome import LISTED_OUTCOMES, Outcome, Verdict
 from execution.store import speculations
-from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import CURATE, READ
-from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.description import describe_list
 from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.runs import read_key
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.use_cases.judge_suggestions import judge_suggestions
+from gateway_project.use_cases.curate_learning import find_prediction, judge_suggestions
 from tools.visibility import Visibility
 
 
@@ -55,13 +54,6 @@ class SpeculationSerializer(serializers.Serializer[Any]):
         return [visibility.get_tool_id(pk) for pk in row.tools]
 
 
-class SpeculationPageSerializer(serializers.Serializer[Any]):
-    """A page of predicted workflows."""
-
-    items = SpeculationSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class JudgementSerializer(serializers.Serializer[Any]):
     """A person's verdict."""
 
@@ -79,14 +71,12 @@ class SpeculationListView(ApiView):
 
     scopes: ClassVar = {"GET": READ}
 
-    @extend_schema(
-        operation_id="list_speculations",
-        parameters=[
-            OpenApiParameter("outcome", OpenApiTypes.STR, enum=LISTED_OUTCOMES),
-            OpenApiParameter("shadow", OpenApiTypes.BOOL),
-            *PAGE_PARAMETERS,
-        ],
-        responses=SpeculationPageSerializer,
+    @describe_list(
+        "list_speculations",
+        SpeculationSerializer,
+        "predicted workflows",
+        OpenApiParameter("outcome", OpenApiTypes.STR, enum=LISTED_OUTCOMES),
+        OpenApiParameter("shadow", OpenApiTypes.BOOL),
     )
     def get(self, request: Request) -> Response:
         """List predicted workflows, newest first."""
@@ -116,7 +106,7 @@ class SpeculationView(ApiView):
     @extend_schema(operation_id="get_speculation", responses=SpeculationSerializer)
     def get(self, _request: Request, speculation: UUID) -> Response:
         """Return a predicted workflow."""
-        return Response(_make_item(self)(self._load(speculation)))
+        return Response(_make_item(self)(find_prediction(self.caller, speculation)))
 
     @extend_schema(
         operation_id="judge_speculation",
@@ -126,19 +116,19 @@ class SpeculationView(ApiView):
     def post(self, _request: Request, speculation: UUID) -> Response:
         """Accept, reject or correct a prediction as a person; it counts once."""
         given = self.read_body(JudgementSerializer)
-        self._load(speculation)
+        find_prediction(self.caller, speculation)
         verdict = Verdict(given["verdict"])
-        judged = judge_suggestions(
+        recorded = judge_suggestions(
             self.caller,
             [speculation],
             verdict,
             at=timezone.now(),
             changed_tools=self._read_tools(verdict, given["tools"]),
         )
-        if judged.refused:
+        if not recorded:
             message = "it was resolved already; an outcome counts once"
             raise ApiError(409, "speculation_resolved", message)
-        return Response(_make_item(self)(self._load(speculation)))
+        return Response(_make_item(self)(find_prediction(self.caller, speculation)))
 
     def _read_tools(self, verdict: Verdict, tools: list[str]) -> list[int] | None:
         """Return the tools that would have been right; None: the verdict names none."""
@@ -148,12 +138,6 @@ class SpeculationView(ApiView):
             return None
         catalogue = self.effects.catalogue()
         return [catalogue.find_tool(tool, self.caller).pk for tool in tools]
-
-    def _load(self, speculation: UUID) -> Any:
-        caller = None if self.caller.has_scope(SCOPE_ALL) else self.caller
-        for row in speculations.load_page(caller, only=speculation, limit=1):
-            return row
-        raise UnknownSpeculation(speculation)
 
 
 def _make_item(view: ApiView) -> Callable[[Any], Any]:

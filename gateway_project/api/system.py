@@ -22,7 +22,7 @@ from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER, READ
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api import runtime
-from gateway_project.api.description import PAGE_PARAMETERS
+from gateway_project.api.description import PAGE_PARAMETERS, page_of
 from gateway_project.api.pages import paginate_rows, read_time
 from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.views import ApiView
@@ -52,13 +52,6 @@ class AuditSerializer(serializers.Serializer[Any]):
     subject = serializers.CharField()
     request_id = serializers.CharField(allow_blank=True)
     detail = serializers.DictField()
-
-
-class AuditPageSerializer(serializers.Serializer[Any]):
-    """A page of the audit trail."""
-
-    items = AuditSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 class HealthSerializer(serializers.Serializer[Any]):
@@ -91,7 +84,7 @@ class AuditView(ApiView):
             *PAGE_PARAMETERS,
         ],
         responses={
-            (200, "application/json"): AuditPageSerializer,
+            (200, "application/json"): page_of(AuditSerializer, "the audit trail"),
             (200, "application/jsonl"): OpenApiResponse({"type": "string"}),
             (200, "text/csv"): OpenApiResponse({"type": "string"}),
         },

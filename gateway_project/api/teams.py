@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows
+from gateway_project.api.description import describe_list
 from gateway_project.api.people import TEAM_ROLES
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
@@ -46,13 +45,6 @@ class TeamChangeSerializer(TeamSerializer):
     requires_second_person = serializers.BooleanField(required=False)
 
 
-class TeamPageSerializer(serializers.Serializer[Any]):
-    """A page of teams."""
-
-    items = TeamSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class MemberSerializer(serializers.Serializer[Any]):
     """A member of a team."""
 
@@ -60,26 +52,16 @@ class MemberSerializer(serializers.Serializer[Any]):
     role = serializers.ChoiceField(TEAM_ROLES)
 
 
-class MemberPageSerializer(serializers.Serializer[Any]):
-    """A page of members."""
-
-    items = MemberSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class TeamListView(ApiView):
     """Teams: all to superusers, to others the one that they administer."""
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": SCOPE_ALL}
 
-    @extend_schema(
-        operation_id="list_teams", parameters=[*PAGE_PARAMETERS], responses=TeamPageSerializer
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_teams", TeamSerializer, "teams")
+    def get(self, _request: Request) -> Response:
         """List teams by name."""
         rows = curate_teams.select_teams(self.caller)
-        page = paginate_rows(request, rows, field="name", descending=False)
-        return Response(page.as_json(request, lambda row: TeamSerializer(row).data))
+        return self.answer_rows(rows, TeamSerializer, field="name", descending=False)
 
     @extend_schema(
         operation_id="create_team", request=TeamSerializer, responses={201: TeamSerializer}
@@ -133,14 +115,11 @@ class MemberListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_members", parameters=[*PAGE_PARAMETERS], responses=MemberPageSerializer
-    )
-    def get(self, request: Request, name: str) -> Response:
+    @describe_list("list_members", MemberSerializer, "members")
+    def get(self, _request: Request, name: str) -> Response:
         """List members, newest first."""
         team = curate_teams.find_team(self.caller, name)
-        page = paginate_rows(request, teams.select_members(team.pk))
-        return Response(page.as_json(request, lambda row: MemberSerializer(row).data))
+        return self.answer_rows(teams.select_members(team.pk), MemberSerializer)
 
 
 class MemberView(ApiView):

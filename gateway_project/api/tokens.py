@@ -13,10 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access import grant, roles, tokens
-from gateway_project.access.grant import UnknownToken
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows
+from gateway_project.api.description import describe_list
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL
 
@@ -40,13 +38,6 @@ class TokenSerializer(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField(allow_null=True)
     revoked_at = serializers.DateTimeField(allow_null=True)
     last_used_at = serializers.DateTimeField(allow_null=True, help_text="To the minute")
-
-
-class TokenPageSerializer(serializers.Serializer[Any]):
-    """A page of tokens."""
-
-    items = TokenSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
 
 
 class TokenRequestSerializer(serializers.Serializer[Any]):
@@ -89,13 +80,10 @@ class TokenListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_tokens", parameters=[*PAGE_PARAMETERS], responses=TokenPageSerializer
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_tokens", TokenSerializer, "tokens")
+    def get(self, _request: Request) -> Response:
         """List tokens, newest first."""
-        page = paginate_rows(request, tokens.select_visible(self.caller))
-        return Response(page.as_json(request, lambda row: TokenSerializer(row).data))
+        return self.answer_rows(tokens.select_visible(self.caller), TokenSerializer)
 
     @extend_schema(
         operation_id="create_token",
@@ -136,7 +124,5 @@ class TokenView(ApiView):
     @extend_schema(operation_id="revoke_token", responses={204: None})
     def delete(self, _request: Request, pk: int) -> Response:
         """Revoke a token; it stops working within seconds."""
-        if not tokens.select_visible(self.caller).filter(pk=pk).exists():
-            raise UnknownToken(pk)
         grant.revoke_token(self.caller, pk)
         return Response(status=HTTPStatus.NO_CONTENT)

@@ -12,8 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_sorted
+from gateway_project.api.description import describe_list
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.endpoint import GROUP_NAME_PATTERN
 from gateway_project.use_cases import curate_tool_groups
@@ -55,28 +54,16 @@ class ChangedGroupSerializer(GroupSerializer):
     name = None  # type: ignore[assignment]
 
 
-class GroupPageSerializer(serializers.Serializer[Any]):
-    """A page of tool groups."""
-
-    items = GroupSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class GroupListView(ApiView):
     """Tool groups of the caller's team and of everybody; superusers see all."""
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_tool_groups",
-        parameters=[*PAGE_PARAMETERS],
-        responses=GroupPageSerializer,
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_tool_groups", GroupSerializer, "tool groups")
+    def get(self, _request: Request) -> Response:
         """List tool groups by name."""
         found = curate_tool_groups.list_groups(self.caller)
-        page = paginate_sorted(request, found, key=lambda group: (group.name,))
-        return Response(page.as_json(request, lambda group: GroupSerializer(group).data))
+        return self.answer_sorted(found, GroupSerializer, key=lambda group: (group.name,))
 
     @extend_schema(
         operation_id="add_tool_group",

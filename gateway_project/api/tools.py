@@ -12,8 +12,7 @@ from rest_framework.response import Response
 
 from gateway_project import flow
 from gateway_project.access.roles import SEARCH
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import make_page_schema, paginate_sorted
+from gateway_project.api.description import describe_list
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
@@ -51,13 +50,8 @@ class ToolListView(ApiView):
     scopes: ClassVar = {"GET": SEARCH}
     serves_groups = True
 
-    @extend_schema(
-        operation_id="list_tools",
-        parameters=[
-            *(OpenApiParameter(name, OpenApiTypes.STR) for name in FILTERS),
-            *PAGE_PARAMETERS,
-        ],
-        responses={200: make_page_schema(_ITEM)},
+    @describe_list(
+        "list_tools", _ITEM, "", *(OpenApiParameter(name, OpenApiTypes.STR) for name in FILTERS)
     )
     def get(self, request: Request) -> Response:
         """List tools by id; `search/` finds them by what they do."""
@@ -74,8 +68,9 @@ class ToolListView(ApiView):
             for tool in map(catalogue.tools.__getitem__, sorted(catalogue.tools))
             if visibility.find_tool(tool.pk) is not None and _matches(tool, wanted)
         )
-        page = paginate_sorted(request, visible, key=lambda tool: (tool.tool,))
-        return Response(page.as_json(request, _make_item(catalogue.exposed_name)))
+        return self.answer_sorted(
+            visible, _make_item(catalogue.exposed_name), key=lambda tool: (tool.tool,)
+        )
 
 
 class ToolView(ApiView):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from io import BytesIO
 from typing import Any, ClassVar, Final, cast
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils.cache import get_conditional_response, set_response_etag
 from rest_framework import serializers
 from rest_framework.exceptions import NotAuthenticated, ParseError
@@ -24,6 +25,7 @@ from gateway_project.access.idempotent_requests import IdempotencyError, StoredR
 from gateway_project.access.roles import require_scope
 from gateway_project.api import runtime
 from gateway_project.api.authentication import BearerAuthentication, ConsoleSession
+from gateway_project.api.pages import paginate_rows, paginate_sorted
 from gateway_project.api.problems import (
     ApiError,
     InvalidInput,
@@ -50,6 +52,10 @@ READING: Final = frozenset({"GET", "HEAD"})
 MAX_LISTED_FIELDS: Final = 10
 _PER_MINUTE: Final = RateLimiter(settings.FOREGATE.api_per_minute, MINUTE_S)
 _PER_DAY: Final = RateLimiter(settings.FOREGATE.api_per_day, DAY_S)
+
+
+ItemSerializer = type[serializers.Serializer[Any]] | Callable[[Any], Any]
+"""What makes JSON of an item of a list."""
 
 
 class _AnsweredBefore(Exception):
@@ -178,6 +184,24 @@ class ApiView(APIView):
         given.is_valid(raise_exception=True)
         return dict(given.validated_data)
 
+    def answer_rows(self, rows: QuerySet[Any], item: ItemSerializer, **order: Any) -> Response:
+        """Return a page of rows.
+
+        Args:
+            rows: Filtered rows.
+            item: Serializer of one, or a function that makes its JSON.
+            order: Of `paginate_rows`.
+        """
+        page = paginate_rows(self.request, rows, **order)
+        return Response(page.as_json(self.request, _make_serializing(item)))
+
+    def answer_sorted(
+        self, items: Iterable[Any], item: ItemSerializer, *, key: Callable[[Any], tuple[str, ...]]
+    ) -> Response:
+        """Return a page of items in memory, which are sorted by their unique keys."""
+        page = paginate_sorted(self.request, items, key=key)
+        return Response(page.as_json(self.request, _make_serializing(item)))
+
     def check_unchanged(self, current: Any) -> None:
         """Check `If-Match` against what a GET of the same address returns now.
 
@@ -290,6 +314,12 @@ class ApiView(APIView):
         if isinstance(begun, StoredResponse):
             raise _AnsweredBefore(begun)
         self._pending = begun
+
+
+def _make_serializing(item: ItemSerializer) -> Callable[[Any], Any]:
+    if isinstance(item, type):
+        return lambda row: item(row).data
+    return item
 
 
 def _make_stored(response: Response) -> StoredResponse:

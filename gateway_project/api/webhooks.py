@@ -13,8 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import PAGE_PARAMETERS
-from gateway_project.api.pages import paginate_rows, paginate_sorted
+from gateway_project.api.description import describe_list
 from gateway_project.api.views import ApiView
 from gateway_project.use_cases import curate_webhooks
 from gateway_project.webhooks import store
@@ -63,13 +62,6 @@ class SavedWebhookSerializer(WebhookSerializer):
     )
 
 
-class WebhookPageSerializer(serializers.Serializer[Any]):
-    """A page of webhooks."""
-
-    items = WebhookSerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class DeliverySerializer(serializers.Serializer[Any]):
     """An event that a webhook receives."""
 
@@ -83,13 +75,6 @@ class DeliverySerializer(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
-class DeliveryPageSerializer(serializers.Serializer[Any]):
-    """A page of deliveries."""
-
-    items = DeliverySerializer(many=True)
-    next = serializers.URLField(allow_null=True)
-
-
 class QueuedTestSerializer(serializers.Serializer[Any]):
     """A test that will be sent."""
 
@@ -101,16 +86,11 @@ class WebhookListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_webhooks",
-        parameters=[*PAGE_PARAMETERS],
-        responses=WebhookPageSerializer,
-    )
-    def get(self, request: Request) -> Response:
+    @describe_list("list_webhooks", WebhookSerializer, "webhooks")
+    def get(self, _request: Request) -> Response:
         """List webhooks by name."""
         found = sorted(curate_webhooks.select_webhooks(self.caller), key=lambda row: str(row.name))
-        page = paginate_sorted(request, found, key=lambda row: (row.name,))
-        return Response(page.as_json(request, lambda row: WebhookSerializer(row).data))
+        return self.answer_sorted(found, WebhookSerializer, key=lambda row: (row.name,))
 
     @extend_schema(
         operation_id="add_webhook",
@@ -182,16 +162,11 @@ class DeliveryListView(ApiView):
 
     scopes: ClassVar = {"GET": ADMINISTER}
 
-    @extend_schema(
-        operation_id="list_webhook_deliveries",
-        parameters=[*PAGE_PARAMETERS],
-        responses=DeliveryPageSerializer,
-    )
-    def get(self, request: Request, pk: int) -> Response:
+    @describe_list("list_webhook_deliveries", DeliverySerializer, "deliveries")
+    def get(self, _request: Request, pk: int) -> Response:
         """List deliveries of the last 30 days, newest first."""
         curate_webhooks.find_webhook(self.caller, pk)
-        page = paginate_rows(request, store.select_deliveries(pk))
-        return Response(page.as_json(request, lambda row: DeliverySerializer(row).data))
+        return self.answer_rows(store.select_deliveries(pk), DeliverySerializer)
 
 
 class DeliveryRetryView(ApiView):

@@ -1,247 +1,240 @@
-"""The known MCP clients: names, file formats and locations."""
+"""The known MCP clients: file formats, keys of entries, and where their files are.
+
+A client is a table of `clients.toml`.
+"""
 
 from __future__ import annotations
 
+import itertools
+import os
+import sys
+import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from gateway_project.client_config.placeholders import PlaceholderSyntax
+from pydantic import ConfigDict, TypeAdapter
 
-_NO_PLACEHOLDERS: Final = PlaceholderSyntax()
+from gateway_project.client_config.placeholders import NO_PLACEHOLDERS, PlaceholderSyntax
+from tools import ids
+
+
+class KeyUse(StrEnum):
+    """What happens to a key."""
+
+    READ = "read"
+    INCLUDE = "include"  # all other tools stay off
+    EXCLUDE = "exclude"  # these tools stay off
+    TOOLS = "tools"  # a list, or an object with a switch of each tool
+    START_LIMIT = "start_limit"  # becomes connect_timeout_s
+    CALL_LIMIT = "call_limit"  # becomes call_timeout_s
+    REPORTED = "reported"  # is not taken over
+    NO_EFFECT = "no_effect"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyRule:
+    """What an import does with a key.
+
+    Attributes:
+        use: What happens to it.
+        unit_s: Unit of a time limit, in seconds.
+        advice: For the user, if it is reported: what holds instead, or what to do.
+    """
+
+    use: KeyUse
+    unit_s: float = 1.0
+    advice: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListingForm:
+    """What a client makes of listed tools.
+
+    Attributes:
+        name_limit: Characters of a listed name that it takes, beside its own prefix.
+        searching_from: Version from which it searches listed tools itself, so that its model is
+            told their names alone; empty: its model reads every definition.
+        name_tokens: Tokens of such a name.
+        max_tokens: Tokens of listed tools up to which listing costs a whole job fewer tokens than
+            searching and calling through the meta-tools.
+    """
+
+    name_limit: int = ids.MAX_EXPOSED_LENGTH
+    searching_from: str = ""
+    name_tokens: int = 0
+    max_tokens: int = 1_250
+
+    def searches(self, version: str) -> bool:
+        """Whether the client of a version searches listed tools itself.
+
+        Example:
+            >>> form = ListingForm(searching_from="2.1.7")
+            >>> form.searches("2.1.332"), form.searches("2.0.9"), form.searches("?")
+            (True, False, False)
+        """
+        return bool(self.searching_from) and _read_version(version) >= _read_version(
+            self.searching_from
+        )
+
+
+UNKNOWN_LISTING: Final = ListingForm()
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownClient:
-    """A client and the locations of its configuration.
+    """A client, the locations of its configuration, and what it makes of listed tools.
 
     Attributes:
         name: Name on the command line.
         title: Display name.
         servers_key: Member of the file that holds the servers.
+        is_searched: Whether its files are looked for, and Foregate can be connected; files of
+            others are read where a user names them.
         is_toml: Whether the file is TOML; else it is JSON with comments.
         holders: Paths within the file to objects that hold `servers` too.
+        project_file: File below a project's folder; empty if there is none.
         more_project_files: Patterns of other files below a project's folder that are read.
         more_user_files: Patterns of such files below the folder of a user's file.
-        project_file: File below a project's folder; empty if there is none.
         home_files: Files below the user's home folder.
         config_files: Files below $XDG_CONFIG_HOME on Linux, or ~/.config.
         library_files: Files below ~/Library/Application Support on macOS.
         roaming_files: Files below %APPDATA% on Windows, for users of WSL.
         folder_override: Variable that names another folder, and the file below it; replaces
             `home_files`.
+        file_names: Names by which a file of it is recognized.
+        folders: Folders, in lower case, by which a file in them is.
         syntax: Placeholders that it replaces in the texts of an entry.
+        keys: The documented keys of an entry, by what happens to them: names, time limits with
+            their unit in seconds, or reported keys with what to tell the user.
+        tool_switches: Paths in its file to a list of names of tools, or an object with a switch
+            of each, that switch tools of any server off.
         reload_hint: How to make the client reload its file.
+        introductions: Beginnings of the name by which it introduces itself to servers.
+        listing: What it makes of listed tools.
+        own_fields: What Foregate's entry has beside its command.
+        own_remote_entry: Foregate's entry with a running gateway, whose URL replaces the empty
+            text; empty if the file cannot name a variable for the token.
     """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     name: str
     title: str
     servers_key: str
+    is_searched: bool = False
     is_toml: bool = False
     holders: tuple[tuple[str, ...], ...] = ()
+    project_file: str = ""
     more_project_files: tuple[str, ...] = ()
     more_user_files: tuple[str, ...] = ()
-    project_file: str = ""
     home_files: tuple[str, ...] = ()
     config_files: tuple[str, ...] = ()
     library_files: tuple[str, ...] = ()
     roaming_files: tuple[str, ...] = ()
     folder_override: tuple[str, str] = ("", "")
-    syntax: PlaceholderSyntax = _NO_PLACEHOLDERS
+    file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    syntax: PlaceholderSyntax = NO_PLACEHOLDERS
+    keys: Mapping[KeyUse, tuple[str, ...] | Mapping[str, float | str]] = field(
+        default_factory=dict
+    )
+    tool_switches: tuple[tuple[str, ...], ...] = ()
     reload_hint: str = ""
+    introductions: tuple[str, ...] = ()
+    listing: ListingForm = UNKNOWN_LISTING
+    own_fields: Mapping[str, str | int] = field(default_factory=dict)
+    own_remote_entry: Mapping[str, str | int | Mapping[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def rules(self) -> Mapping[str, KeyRule]:
+        """What happens to each documented key of an entry."""
+        rules: dict[str, KeyRule] = {}
+        for use, keys in self.keys.items():
+            details = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, "")
+            for key, detail in details.items():
+                if isinstance(detail, str):
+                    rules[key] = KeyRule(use=use, advice=detail)
+                else:
+                    rules[key] = KeyRule(use=use, unit_s=detail)
+        return rules
 
 
-_CLAUDE_DESKTOP = "Claude/claude_desktop_config.json"
-_VSCODE = ("Code/User/mcp.json", "Code - Insiders/User/mcp.json", "VSCodium/User/mcp.json")
+def _load_clients() -> dict[str, KnownClient]:
+    file = resources.files("gateway_project.client_config").joinpath("clients.toml")
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    named = {name: {"name": name, **table} for name, table in tables.items()}
+    return TypeAdapter(dict[str, KnownClient]).validate_python(named)
 
-CLIENTS: Final = {
-    client.name: client
-    for client in (
-        KnownClient(
-            name="claude-desktop",
-            title="Claude Desktop",
-            servers_key="mcpServers",
-            config_files=(_CLAUDE_DESKTOP,),
-            library_files=(_CLAUDE_DESKTOP,),
-            more_user_files=("Claude Extensions/*/manifest.json",),
-            roaming_files=(
-                _CLAUDE_DESKTOP,
-                # the redirected folder of the Microsoft Store app
-                f"../Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/{_CLAUDE_DESKTOP}",
-            ),
-            reload_hint="quit Claude Desktop and start it again",
-        ),
-        KnownClient(
-            name="claude-code",
-            title="Claude Code",
-            servers_key="mcpServers",
-            project_file=".mcp.json",
-            home_files=(".claude.json",),
-            folder_override=("CLAUDE_CONFIG_DIR", ".claude.json"),
-            syntax=PlaceholderSyntax(plain=True, unset="kept"),
-            reload_hint="start a new session of Claude Code",
-        ),
-        KnownClient(
-            name="cursor",
-            title="Cursor",
-            servers_key="mcpServers",
-            project_file=".cursor/mcp.json",
-            home_files=(".cursor/mcp.json",),
-            roaming_files=("../../.cursor/mcp.json",),
-            syntax=PlaceholderSyntax(env=True, editor=True, unset="empty"),
-            reload_hint="switch the server on in Cursor's settings, under MCP",
-        ),
-        KnownClient(
-            name="vscode",
-            title="VS Code",
-            servers_key="servers",
-            holders=(
-                ("mcp",),
-                ("settings", "mcp"),
-                ("customizations", "vscode", "mcp"),
-                ("customizations", "vscode", "settings", "mcp"),
-            ),
-            more_project_files=(
-                *(".vscode/settings.json", "*.code-workspace"),
-                *(".devcontainer/devcontainer.json", ".devcontainer.json"),
-                ".devcontainer/*/devcontainer.json",
-            ),
-            more_user_files=("settings.json",),
-            project_file=".vscode/mcp.json",
-            config_files=_VSCODE,
-            library_files=_VSCODE,
-            home_files=(".vscode-server/data/User/mcp.json",),
-            roaming_files=_VSCODE,
-            syntax=PlaceholderSyntax(env=True, editor=True, unset="empty"),
-            reload_hint="run “MCP: List Servers” in VS Code and start it",
-        ),
-        KnownClient(
-            name="windsurf",
-            title="Windsurf",
-            servers_key="mcpServers",
-            home_files=(
-                ".codeium/windsurf/mcp_config.json",
-                ".codeium/windsurf-next/mcp_config.json",
-            ),
-            roaming_files=("../../.codeium/windsurf/mcp_config.json",),
-            syntax=PlaceholderSyntax(env=True),
-            reload_hint="press refresh among Windsurf's MCP servers",
-        ),
-        KnownClient(
-            name="zed",
-            title="Zed",
-            servers_key="context_servers",
-            project_file=".zed/settings.json",
-            config_files=("zed/settings.json",),
-            home_files=(
-                ".config/zed/settings.json",
-                ".var/app/dev.zed.Zed/config/zed/settings.json",
-            ),
-            roaming_files=("Zed/settings.json",),
-            reload_hint="continue in Zed, which reloads its settings on change",
-        ),
-        KnownClient(
-            name="codex",
-            title="Codex",
-            servers_key="mcp_servers",
-            is_toml=True,
-            project_file=".codex/config.toml",
-            home_files=(".codex/config.toml",),
-            roaming_files=("../../.codex/config.toml",),
-            folder_override=("CODEX_HOME", "config.toml"),
-            reload_hint="start a new session of Codex",
-        ),
-        KnownClient(
-            name="gemini",
-            title="Gemini CLI",
-            servers_key="mcpServers",
-            project_file=".gemini/settings.json",
-            home_files=(".gemini/settings.json",),
-            roaming_files=("../../.gemini/settings.json",),
-            folder_override=("GEMINI_CLI_HOME", ".gemini/settings.json"),
-            syntax=PlaceholderSyntax(plain=True, unbraced=True, unset="kept"),
-            reload_hint="start a new session of Gemini CLI",
-        ),
-    )
-}
-_OTHERS: Final = {
-    client.name: client
-    for client in (
-        KnownClient(
-            name="cline",
-            title="Cline",
-            servers_key="mcpServers",
-            syntax=PlaceholderSyntax(env=True),
-        ),
-        KnownClient(
-            name="roo",
-            title="Roo Code",
-            servers_key="mcpServers",
-            syntax=PlaceholderSyntax(env=True, editor=True, unset="empty"),
-        ),
-        KnownClient(
-            name="kiro",
-            title="Kiro",
-            servers_key="mcpServers",
-            syntax=PlaceholderSyntax(plain=True, unset="kept"),
-        ),
-        KnownClient(name="lm-studio", title="LM Studio", servers_key="mcpServers"),
-        KnownClient(
-            name="amp",
-            title="Amp",
-            servers_key="amp.mcpServers",
-            syntax=PlaceholderSyntax(plain=True, unset="kept"),
-        ),
-        KnownClient(
-            name="opencode",
-            title="opencode",
-            servers_key="mcp",
-            holders=(("mcp",),),  # since 2.0
-            syntax=PlaceholderSyntax(curly=True, unset="empty"),
-        ),
-        KnownClient(
-            name="copilot-cli",
-            title="Copilot CLI",
-            servers_key="mcpServers",
-            syntax=PlaceholderSyntax(plain=True, unbraced=True, unset="kept"),
-        ),
-    )
-}
-"""Clients whose files are read where a user names them; they are not looked for, nor connected."""
+
+_TABLES: Final = _load_clients()
+ALL_CLIENTS: Final = {name: client for name, client in _TABLES.items() if name != "any"}
+CLIENTS: Final = {name: client for name, client in ALL_CLIENTS.items() if client.is_searched}
+"""Clients whose files are looked for, and which Foregate can be connected to."""
 HOLDER_KEY: Final = "servers"
 HOLDERS: Final = CLIENTS["vscode"].holders
-SERVERS_KEYS: Final = (
-    *dict.fromkeys(client.servers_key for client in CLIENTS.values()),
-    *(_OTHERS[name].servers_key for name in ("amp", "opencode")),
+SERVERS_KEYS: Final = tuple(dict.fromkeys(client.servers_key for client in _TABLES.values()))
+_ANY_FILE: Final = {key: rule for one in _TABLES.values() for key, rule in one.rules.items()}
+# Whose file it is does not matter to a restriction: nobody writes one to have no effect.
+_INCLUDE_WORDS: Final = frozenset(
+    {"includetools", "includedtools", "enabledtools", "enabletools", "allowedtools", "allowtools"}
+    | {"toolallowlist", "toolsallowlist", "allowlist", "toolwhitelist"}
 )
-_BY_NAME: Final = {
-    "claude_desktop_config.json": "claude-desktop",
-    ".claude.json": "claude-code",
-    ".mcp.json": "claude-code",
-    "devcontainer.json": "vscode",
-    ".devcontainer.json": "vscode",
-    "cline_mcp_settings.json": "cline",
-    "mcp_settings.json": "roo",
-    "opencode.json": "opencode",
-    "opencode.jsonc": "opencode",
-    "mcp-config.json": "copilot-cli",
-}
-_BY_FOLDER: Final = {
-    ".cursor": "cursor",
-    ".vscode": "vscode",
-    "windsurf": "windsurf",
-    "zed": "zed",
-    ".zed": "zed",
-    ".codex": "codex",
-    ".gemini": "gemini",
-    ".roo": "roo",
-    ".lmstudio": "lm-studio",
-    "amp": "amp",
-    ".amp": "amp",
-    "opencode": "opencode",
-    ".copilot": "copilot-cli",
-}
+_EXCLUDE_WORDS: Final = frozenset(
+    {"excludetools", "excludedtools", "disabledtools", "disabletools", "disallowedtools"}
+    | {"disallowtools", "deniedtools", "denytools", "blockedtools", "blocktools", "hiddentools"}
+    | {"tooldenylist", "toolsdenylist", "denylist", "toolblocklist", "blocklist", "toolblacklist"}
+)
+_TOOLS_WORDS: Final = frozenset({"tools", "toolfilter", "toolsfilter", "toolfilters"})
+
+
+def find_rule(key: str, client: str) -> KeyRule | None:
+    """Return what happens to a key.
+
+    Args:
+        key: Of an entry.
+        client: Whose file it is; an unknown one means any.
+
+    Returns:
+        None if nothing is known of the key.
+
+    Example:
+        >>> find_rule("timeout", "gemini").unit_s, find_rule("timeout", "roo").unit_s
+        (0.001, 1.0)
+        >>> find_rule("disabled-tools", "cursor").use.name
+        'EXCLUDE'
+    """
+    owner = ALL_CLIENTS.get(client)
+    rule = (owner and owner.rules.get(key)) or _ANY_FILE.get(key)
+    word = key.lower().replace("_", "").replace("-", "")
+    for use, words in (
+        (KeyUse.INCLUDE, _INCLUDE_WORDS),
+        (KeyUse.EXCLUDE, _EXCLUDE_WORDS),
+        (KeyUse.TOOLS, _TOOLS_WORDS),
+    ):
+        if word in words:
+            return KeyRule(use=use)
+    return rule
+
+
+def find_introduced(name: str) -> KnownClient | None:
+    """Return the client that introduces itself by a name; None if it is not known.
+
+    Example:
+        >>> find_introduced("codex-mcp-client").name
+        'codex'
+    """
+    return next((one for one in ALL_CLIENTS.values() if name.startswith(one.introductions)), None)
+
+
+def _read_version(version: str) -> tuple[int, ...]:
+    """Return the leading numbers of a version."""
+    numbers = itertools.takewhile(str.isdecimal, version.split("."))
+    return tuple(int(number) for number in numbers)
 
 
 def guess_client(path: Path) -> KnownClient | None:
@@ -257,9 +250,12 @@ def guess_client(path: Path) -> KnownClient | None:
     if path.suffix == ".code-workspace":
         return CLIENTS["vscode"]
     if path.parent.parent.name == ".kiro":
-        return _OTHERS["kiro"]
-    name = _BY_NAME.get(path.name) or _BY_FOLDER.get(path.parent.name.lower(), "")
-    return CLIENTS.get(name) or _OTHERS.get(name)
+        return ALL_CLIENTS["kiro"]
+    folder = path.parent.name.lower()
+    owners = ALL_CLIENTS.values()
+    return next((owner for owner in owners if path.name in owner.file_names), None) or next(
+        (owner for owner in owners if folder in owner.folders), None
+    )
 
 
 def has_form(document: Any, client: KnownClient) -> bool:
@@ -288,7 +284,7 @@ def guess_by_form(document: Any) -> KnownClient | None:
     )
     if has_holder or {"inputs", "servers"} <= document.keys():
         return CLIENTS["vscode"]
-    owners = (CLIENTS["zed"], _OTHERS["amp"])
+    owners = (CLIENTS["zed"], ALL_CLIENTS["amp"])
     return next((owner for owner in owners if owner.servers_key in document), None)
 
 
@@ -297,3 +293,136 @@ def follow_path(value: Any, path: Iterable[str]) -> Any:
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
+
+
+CLIENT_NAMES: Final = tuple(CLIENTS)
+WINDOWS_USERS = Path("/mnt/c/Users")
+SYSTEM_FOLDERS = {"All Users", "Default", "Default User", "Public", "desktop.ini"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformFolders:
+    """Standard folders of a user on a platform.
+
+    Attributes:
+        environ: Environment, which determines the folders.
+        platform: As `sys.platform`.
+        windows_users: Windows user folders as seen from WSL.
+    """
+
+    environ: Mapping[str, str]
+    platform: str
+    windows_users: Path = WINDOWS_USERS
+
+    @property
+    def home(self) -> Path:
+        """The user's home folder."""
+        return Path(self.environ.get("HOME") or Path.home())
+
+    @property
+    def config(self) -> Path:
+        """Configuration folder on Linux."""
+        return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+
+    @property
+    def in_wsl(self) -> bool:
+        """Whether this is WSL, so that clients on Windows count too."""
+        return self.platform == "linux" and "WSL_DISTRO_NAME" in self.environ
+
+
+def current_platform() -> PlatformFolders:
+    """Return the folders of this process."""
+    return PlatformFolders(environ=os.environ, platform=sys.platform)
+
+
+def find_client(name: str) -> KnownClient:
+    """Return a client by name.
+
+    Raises:
+        ValueError: If the client is not known.
+    """
+    if name not in CLIENTS:
+        names = " or ".join(CLIENT_NAMES)
+        raise ValueError(f"{name!r} is not a known client; use a file or {names}")
+    return CLIENTS[name]
+
+
+def candidate_files(client: str, *, folders: PlatformFolders | None = None) -> tuple[Path, ...]:
+    """Return the files a client may keep its servers in, most specific first.
+
+    Args:
+        client: One of `CLIENT_NAMES`.
+        folders: Where to look; None for this process's folders.
+
+    Raises:
+        ValueError: If the client is not known.
+    """
+    known_client = find_client(client)
+    project_file = find_project_file(known_client)
+    return (
+        *([project_file] if project_file else []),
+        *find_user_files(known_client, folders or current_platform()),
+    )
+
+
+def list_readable_files(client: str) -> tuple[Path, ...]:
+    """Return the files of a client that are read: its own, then others that hold servers too.
+
+    Raises:
+        ValueError: If the client is not known.
+    """
+    known_client, files = find_client(client), candidate_files(client)
+    patterns = [(Path.cwd(), pattern) for pattern in known_client.more_project_files]
+    patterns += [
+        (file.parent, pattern)
+        for file in find_user_files(known_client, current_platform())
+        for pattern in known_client.more_user_files
+    ]
+    more = (file for folder, pattern in patterns for file in sorted(folder.glob(pattern)))
+    return tuple(dict.fromkeys((*files, *more)))
+
+
+def find_project_file(client: KnownClient) -> Path | None:
+    """Return the project file in the working folder; None if the client has none."""
+    return Path.cwd() / client.project_file if client.project_file else None
+
+
+def find_user_files(client: KnownClient, folders: PlatformFolders) -> tuple[Path, ...]:
+    """Return the user's files, the default first; others only if they exist."""
+    local = [*_list_platform_files(client, folders), *_list_home_files(client, folders)]
+    others = [
+        path for path in [*local[1:], *_list_windows_files(client, folders)] if path.exists()
+    ]
+    return tuple(dict.fromkeys([*local[:1], *others]))
+
+
+def _list_platform_files(client: KnownClient, folders: PlatformFolders) -> list[Path]:
+    if folders.platform == "darwin":
+        library = folders.home / "Library" / "Application Support"
+        return [library / file for file in client.library_files]
+    return [folders.config / file for file in client.config_files]
+
+
+def _list_home_files(client: KnownClient, folders: PlatformFolders) -> list[Path]:
+    variable, file = client.folder_override
+    if folder := folders.environ.get(variable):
+        return [Path(folder) / file]
+    return [folders.home / file for file in client.home_files]
+
+
+def _list_windows_files(client: KnownClient, folders: PlatformFolders) -> list[Path]:
+    """Return the files of clients on Windows, if this is WSL."""
+    if not folders.in_wsl:
+        return []
+    try:
+        users = [
+            path for path in folders.windows_users.iterdir() if path.name not in SYSTEM_FOLDERS
+        ]
+    except OSError:
+        return []
+    roaming = [user / "AppData" / "Roaming" for user in sorted(users)]
+    return [
+        Path(os.path.normpath(folder / file))
+        for folder in roaming
+        for file in client.roaming_files
+    ]

@@ -1,21 +1,26 @@
-"""Writes Foregate's entry into a client's file and takes it out again."""
+"""Writes Foregate's entry into a client's file and takes it out again, byte for byte."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import count
 from json import JSONDecodeError
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from gateway_project.client_config import edit_json, edit_toml, entry, own_entry, raw_file, records
+from gateway_project.client_config import edit_json, edit_toml, entry, own_entry, raw_file
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.placeholders import PlaceholderTranslator
 from gateway_project.client_config.raw_file import RawFile, UnreadableConfig
-from gateway_project.client_config.records import ConnectionRecord, ConnectionRecords
+from gateway_project.foundation import private_file
+from gateway_project.foundation.config import ConfigurationError
 
 Change = Literal["connected", "updated", "unchanged", "restored", "deleted", "entry removed"]
 CONTEXT_LINES = 1
@@ -23,6 +28,97 @@ CONTEXT_LINES = 1
 SECRET_FIELDS = ("env", "headers", "http_headers")
 MIN_SECRET_LENGTH = 8
 """Shorter values are no secrets, and masking them would garble other text."""
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionRecord:
+    """One connection of a client.
+
+    Attributes:
+        client: Name of the client.
+        path: Path of its file.
+        name: Name of Foregate's entry.
+        original: Path of a copy of the file without the entry; empty if there is none.
+        existed: Whether there was a file before.
+        digest: SHA-256 of the file after the change.
+        folders: Folders created for it, outermost first.
+    """
+
+    client: str
+    path: str
+    name: str
+    original: str
+    existed: bool
+    digest: str
+    folders: tuple[str, ...] = ()
+
+
+class ConnectionRecords:
+    """Stores the records and backups of one installation.
+
+    Args:
+        folder: Where they are stored; created on first use.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, client: str, path: Path, name: str) -> ConnectionRecord | None:
+        """Return the record of a connection; None if it is missing or unreadable."""
+        try:
+            fields: Mapping[str, Any] = json.loads(
+                self._build_record_path(client, path, name).read_text("utf-8")
+            )
+            return ConnectionRecord(**{**fields, "folders": tuple(fields["folders"])})
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def save(self, record: ConnectionRecord) -> None:
+        """Store a record, replacing an earlier one.
+
+        Raises:
+            UnreadableConfig: If it cannot be written.
+        """
+        path = self._build_record_path(record.client, Path(record.path), record.name)
+        self._write_file(path, json.dumps(asdict(record), indent=2).encode())
+
+    def delete(self, record: ConnectionRecord) -> None:
+        """Delete a record but keep its backups."""
+        self._build_record_path(record.client, Path(record.path), record.name).unlink(
+            missing_ok=True
+        )
+
+    def save_backup(self, path: Path, content: bytes, *, client: str, at: datetime) -> Path:
+        """Store a copy of a file, readable by its owner only, and return its path.
+
+        Raises:
+            UnreadableConfig: If it cannot be written.
+        """
+        stem = f"{client}-{at:%Y%m%dT%H%M%S%fZ}"
+        names = (
+            f"{stem}{f'.{n}' if n else ''}-{_UNSAFE_CHARACTERS.sub('_', path.name)}"
+            for n in count()
+        )
+        copy = next(copy for name in names if not (copy := self._folder / name).exists())
+        self._write_file(copy, content)
+        return copy
+
+    def _build_record_path(self, client: str, path: Path, name: str) -> Path:
+        key = hashlib.sha256(f"{path}\0{name}".encode()).hexdigest()[:16]
+        return self._folder / f"{client}-{key}.json"
+
+    def _write_file(self, path: Path, content: bytes) -> None:
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_file.replace_file(path, content)
+        except OSError as error:
+            raise UnreadableConfig(
+                f"cannot keep a backup in {path.parent}: {error.strerror}; make it writable, or "
+                "set FOREGATE_HOME to another folder"
+            ) from None
+        except ConfigurationError as error:
+            raise UnreadableConfig(f"cannot keep a backup: {error}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +291,7 @@ def _build_record(
         name=target.name,
         original=before.original if is_repeated and before else str(backup or ""),
         existed=before.existed if is_repeated and before else file.content is not None,
-        digest=records.hash_content(after) if is_repeated or not had_entry else "",
+        digest=_hash_content(after) if is_repeated or not had_entry else "",
         folders=before.folders if is_repeated and before else tuple(map(str, made_folders)),
     )
 
@@ -208,7 +304,7 @@ def _load_original(record: ConnectionRecord | None, file: RawFile) -> bytes | No
 
 
 def _is_unchanged(record: ConnectionRecord, file: RawFile) -> bool:
-    return file.content is not None and records.hash_content(file.content) == record.digest
+    return file.content is not None and _hash_content(file.content) == record.digest
 
 
 def _choose_editor(target: ClientTarget) -> ModuleType:
@@ -288,3 +384,7 @@ def _find_secrets(target: ClientTarget, file: RawFile) -> set[str]:
     return {
         value for value in values if isinstance(value, str) and len(value) >= MIN_SECRET_LENGTH
     }
+
+
+def _hash_content(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -9,16 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from gateway_project.client_config import entry_keys, read_filter
-from gateway_project.client_config.entry_keys import KeyRule, KeyUse
+from gateway_project.client_config import clients, tool_switches
+from gateway_project.client_config.clients import KeyRule, KeyUse
 from gateway_project.client_config.placeholders import PlaceholderTranslator
 from gateway_project.foundation import canonical
 from tools import definition
 from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
+from tools.upstream.errors import UnsetVariable
+from tools.upstream.interpolate import interpolate_text
 
 MAX_NAME_LENGTH = 100
-MAX_LIMIT_S = 1e6
+MIN_LIMIT_S, MAX_LIMIT_S = 1.0, 1e6
 _SCALAR_TYPES = str | int | float
 _REMOTE_KEYS = ("httpUrl", "url", "serverUrl", "baseUrl")
 _OFF_KEYS = ("disabled", "isDisabled")
@@ -299,11 +301,11 @@ def _read_settings(
     name: str, value: Mapping[str, Any], notes: list[str], client: str
 ) -> dict[str, Any]:
     """Return the fields of keys other than those that say how to start or reach a server."""
-    rules = {key: entry_keys.find_rule(key, client) for key in value}
+    rules = {key: clients.find_rule(key, client) for key in value}
     tools, limits = ToolFilter(), dict[str, float]()
     for key, rule in rules.items():
         if rule and rule.use in _FILTERS:
-            found = read_filter.read_filter(value[key], use=rule.use, key=key, server=name)
+            found = tool_switches.read_filter(value[key], use=rule.use, key=key, server=name)
             tools &= found
             notes += [f"keeps {off} switched off ({key})" for off in found.describe()]
             if "approval_mode" in str(value[key]):
@@ -335,10 +337,13 @@ def _collect_extra(
 
 def _read_limit(value: Any, key: str, unit_s: float, notes: list[str]) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and 0 < value * unit_s <= MAX_LIMIT_S:
+    if is_number and MIN_LIMIT_S <= value * unit_s <= MAX_LIMIT_S:
         return float(value) * unit_s
     if value is not None:
-        notes.append(f"has {key}, which is not taken over; it must be a number above 0")
+        unit = "seconds" if unit_s == 1 else "milliseconds"
+        notes.append(
+            f"has {key}, which is not taken over; it must be a number of {unit}, 1 s or more"
+        )
     return None
 
 
@@ -385,3 +390,34 @@ def _require_storable(value: dict[str, Any]) -> None:
         raise ValueError(f"contains something that cannot be stored: {error}") from None
     if definition.make_storable(value) != value:
         raise ValueError("contains a NUL or an unpaired surrogate; enter it again")
+
+
+def find_unset_variables(entry: ConfiguredServer, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the unset variables that prevent a server from starting, each once.
+
+    Args:
+        entry: A server of a client's configuration.
+        environ: The gateway's environment.
+
+    Example:
+        >>> find_unset_variables(ConfiguredServer(name="git", command="${A}", args=("${B:-b}",
+        ...     "${C}")), {})
+        ('A', 'C')
+    """
+    own = find_unset(tuple(entry.env.values()), environ)
+    texts = (entry.command, *entry.args, entry.cwd, entry.url, *entry.headers.values())
+    return tuple(dict.fromkeys((*own, *find_unset(texts, {**environ, **entry.env}))))
+
+
+def find_unset(texts: tuple[str, ...], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the unset variables that texts refer to without a default."""
+    missing: dict[str, str] = {}
+    for text in texts:
+        while True:  # each attempt stops at the first unset variable
+            try:
+                interpolate_text(text, {**environ, **missing})
+            except UnsetVariable as error:
+                missing[error.variable] = ""
+            else:
+                break
+    return tuple(missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Collection, Mapping
@@ -12,8 +13,11 @@ from urllib.parse import urlsplit
 
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.entry import ConfiguredServer
+from gateway_project.foundation.config import Config
 
 GATEWAY_COMMAND = "run_gateway"
+INSTALLED_COMMAND = "gateway"
+"""The same by the command `foregate`."""
 TOKEN_VARIABLE = "FOREGATE_TOKEN"  # noqa: S105 - the name of a variable
 WSL_COMMAND = "wsl.exe"
 _WINDOWS_DRIVES = "/mnt/"
@@ -29,16 +33,14 @@ class OwnLaunch:
     """How a client starts or reaches Foregate.
 
     Attributes:
-        python: Interpreter of the installation.
-        manage_py: Its manage.py.
+        command: Command that runs the gateway.
         user: User the client acts for; empty for the local admin.
         env: Variables it needs beside the client's own.
         url: URL of a running gateway; empty if the client starts one.
         wsl_distribution: WSL distribution, for clients on Windows; empty outside WSL.
     """
 
-    python: str
-    manage_py: str
+    command: tuple[str, ...]
     user: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
@@ -54,9 +56,14 @@ def describe_own_launch(*, base: Path, user: str, url: str, home: Path | None) -
         url: URL of a running gateway; empty if the client starts one.
         home: FOREGATE_HOME; None for the default.
     """
+    installed = os.environ.get("FOREGATE_COMMAND")  # set by the command `foregate`
+    command = (
+        (*json.loads(installed), INSTALLED_COMMAND)
+        if installed
+        else (sys.executable, str(base / "manage.py"), GATEWAY_COMMAND)
+    )
     return OwnLaunch(
-        python=sys.executable,
-        manage_py=str(base / "manage.py"),
+        command=command,
         user=user,
         env={"FOREGATE_HOME": str(home)} if home else {},
         url=url,
@@ -77,7 +84,8 @@ def build_entry(client: KnownClient, path: Path, launch: OwnLaunch) -> dict[str,
     """
     if launch.url:
         return _build_remote_entry(client, launch.url)
-    command, args, env = launch.python, [launch.manage_py, GATEWAY_COMMAND], dict(launch.env)
+    command, *args = launch.command
+    env = dict(launch.env)
     if launch.user:
         args += ["--user", launch.user]
     if launch.wsl_distribution and str(path).startswith(_WINDOWS_DRIVES):
@@ -88,35 +96,28 @@ def build_entry(client: KnownClient, path: Path, launch: OwnLaunch) -> dict[str,
     entry: dict[str, Any] = {"command": command, "args": args}
     if env:
         entry["env"] = env
-    type_fields = {"claude-code": {"type": "stdio"}, "vscode": {"type": "stdio"}}
-    return {**type_fields.get(client.name, {}), **_make_source_field(client), **entry}
-
-
-def _make_source_field(client: KnownClient) -> dict[str, Any]:
-    return {"source": "custom"} if client.name == "zed" else {}
+    return {**client.own_fields, **entry}
 
 
 def _build_remote_entry(client: KnownClient, url: str) -> dict[str, Any]:
     """Return the entry of a running gateway, whose token comes from a variable."""
-    bearer = {"Authorization": f"Bearer ${{env:{TOKEN_VARIABLE}}}"}
-    shapes: dict[str, dict[str, Any]] = {
-        "claude-code": {
-            "type": "http",
-            "url": url,
-            "headers": {"Authorization": f"Bearer ${{{TOKEN_VARIABLE}}}"},
-        },
-        "cursor": {"url": url, "headers": bearer},
-        "vscode": {"type": "http", "url": url, "headers": bearer},
-        "windsurf": {"serverUrl": url, "headers": bearer},
-        "codex": {"url": url, "bearer_token_env_var": TOKEN_VARIABLE},
-        "gemini": {"httpUrl": url, "headers": {"Authorization": f"Bearer ${TOKEN_VARIABLE}"}},
-    }
-    if client.name not in shapes:
+    if not client.own_remote_entry:
         raise EntryNotSupported(
             f"{client.title} cannot be given an address with a token from the environment in its "
             "file; connect it without --http"
         )
-    return shapes[client.name]
+    return {key: value or url for key, value in client.own_remote_entry.items()}
+
+
+def list_own_urls(config: Config) -> tuple[str, ...]:
+    """Return the URLs of this installation's console and gateway.
+
+    Example:
+        >>> list_own_urls(Config(console_port=9000, public_url="https://tools.example"))
+        ('http://localhost:9000', 'https://tools.example')
+    """
+    local = f"http://localhost:{config.console_port}"
+    return (local, config.public_url) if config.public_url else (local,)
 
 
 def is_own_entry(entry: ConfiguredServer, own_urls: Collection[str] = ()) -> bool:
@@ -126,13 +127,14 @@ def is_own_entry(entry: ConfiguredServer, own_urls: Collection[str] = ()) -> boo
         >>> is_own_entry(ConfiguredServer(name="x", command="python", args=("/opt/fg/manage.py",
         ...     "run_gateway")))
         True
+        >>> is_own_entry(ConfiguredServer(name="x", command="uvx", args=("foregate", "gateway")))
+        True
     """
     if entry.url:
         return any(_is_same_endpoint(entry.url, url) for url in own_urls)
     words = (entry.command, *entry.args)
-    return GATEWAY_COMMAND in words and any(
-        _extract_file_name(word) == "manage.py" for word in words
-    )
+    names = {_extract_file_name(word) for word in words}
+    return {GATEWAY_COMMAND, "manage.py"} <= names or {INSTALLED_COMMAND, "foregate"} <= names
 
 
 def _extract_file_name(word: str) -> str:

@@ -56,6 +56,7 @@ class PlaceholderSyntax:
         return re.compile(rf"(?<!\$)(?:{known})" if known else r"(?!)")
 
 
+NO_PLACEHOLDERS: Final = PlaceholderSyntax()
 OWN_SYNTAX: Final = PlaceholderSyntax(plain=True, env=True, editor=True)
 """Of files that no known client has: that of Foregate itself, and of editors."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from execution.speculation_limits import MAX_CALLS_PER_MINUTE
+from execution.speculation.limits import MAX_CALLS_PER_MINUTE
 from gateway_project.configuration import fields
 from gateway_project.configuration.fields import Reader
 from gateway_project.webhooks.message import WebhookEvent

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 import structlog
 from django.conf import settings
 from django.db import Error
@@ -46,6 +49,26 @@ def report_readiness(_: HttpRequest) -> JsonResponse:
         log.warning("readiness.database_unavailable", error=str(error).strip())
         return JsonResponse({"status": "unavailable", "database": "unavailable"}, status=503)
     return JsonResponse({"status": "ok", "database": "ok"})
+
+
+class ProbeMiddleware:
+    """Answers `/health` and `/health/ready` before hosts are checked and HTTPS is asked for.
+
+    Containers and proxies ask a process by its own address, over plain HTTP.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer a probe; pass every other request on."""
+        return _PROBES.get(request.path_info, self._get_response)(request)
+
+
+_PROBES: Final[dict[str, Callable[[HttpRequest], HttpResponse]]] = {
+    "/health": report_liveness,
+    "/health/ready": report_readiness,
+}
 
 
 @require_safe

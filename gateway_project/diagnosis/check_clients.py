@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gateway_project.client_config import addresses, own_entry
+from gateway_project.client_config import own_entry
 from gateway_project.client_config.entry import ConfiguredServer
-from gateway_project.client_config.gather import DetectedClient, find_client_files
+from gateway_project.client_config.read_config import DetectedClient, find_client_files
 from gateway_project.diagnosis.finding import Finding, name_some
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.home import HOME_VARIABLE, default_home
@@ -25,7 +25,7 @@ def check_clients(config: Config, *, base: Path, specs: Sequence[ServerSpec]) ->
         base: Folder of its manage.py.
         specs: Its servers.
     """
-    own_urls = addresses.list_own_urls(config)
+    own_urls = own_entry.list_own_urls(config)
     for client_file in find_client_files():
         check = f"client {client_file.client}"
         if client_file.parsed is None:
@@ -58,12 +58,16 @@ def _check_own_entry(
         return Finding(check=check, verdict="ok", detail=f"connected to {redact_url(entry.url)}")
     words = (entry.command, *entry.args)
     manage = next((word for word in words if Path(word).name == "manage.py"), "")
-    missing = [path for path in (entry.command, manage) if not _path_exists(path)]
+    started = manage or entry.command
+    missing = [path for path in (entry.command, started) if not _path_exists(path)]
     if missing:
         detail = f"{client_file.path} starts {missing[0]}, which no longer exists; {hint}"
         return Finding(check=check, verdict="failure", detail=detail)
-    if Path(manage).resolve() != (base / "manage.py").resolve():
-        detail = f"{client_file.path} starts another installation, {manage}; {hint} for this one"
+    launch = own_entry.describe_own_launch(base=base, user="", url="", home=None)
+    own = base / "manage.py" if manage else shutil.which(launch.command[0]) or ""
+    is_known = started != own_entry.WSL_COMMAND  # else it is started within
+    if is_known and Path(shutil.which(started) or started).resolve() != Path(own).resolve():
+        detail = f"{client_file.path} starts another installation, {started}; {hint} for this one"
         return Finding(check=check, verdict="warning", detail=detail)
     home_arguments = [word for word in entry.args if word.startswith(f"{HOME_VARIABLE}=")]
     home_value = entry.env.get(HOME_VARIABLE) or (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from gateway_project.client_config.unset_variables import find_unset
+from gateway_project.client_config.entry import find_unset
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream import remote_entry
 from tools.upstream.errors import UnsetVariable

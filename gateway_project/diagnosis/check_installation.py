@@ -14,14 +14,19 @@ from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
 from gateway_project.demo import outcome
 from gateway_project.diagnosis.finding import Finding, name_some
-from gateway_project.foundation.config import Config
+from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.database import find_write_obstacle
 from gateway_project.foundation.home import default_home
+from gateway_project.foundation.postgres import major_upgrade
+from gateway_project.foundation.postgres.address import cluster_from_config
 from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.sealing import UnsealingFailed
+from gateway_project.use_cases import first_start
 from learning import memory_keeper
 from tools import overview
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import make_embedder
+from tools.hidden_text import reveal_hidden
 from tools.upstream.network import parse_networks
 from tools.upstream.proxies import read_proxy
 from tools.upstream.spec import CERTIFICATE_VARIABLES, PROXY_VARIABLES
@@ -150,6 +155,41 @@ def check_database() -> Finding:
         return Finding(check="database", verdict="warning", detail=detail)
     detail = f"PostgreSQL {version}, pgvector {vector or 'not created yet'}"
     return Finding(check="database", verdict="ok", detail=detail)
+
+
+def check_kept(config: Config) -> Iterator[Finding]:
+    """Say that data of before a move to another PostgreSQL is kept."""
+    if config.database_url is None and (
+        kept := major_upgrade.list_kept(cluster_from_config(config))
+    ):
+        detail = (
+            f"{name_some(kept)} is kept of before an upgrade; `manage.py upgrade --remove-old`"
+        )
+        yield Finding(check="database", verdict="ok", detail=detail)
+
+
+def check_configuration(config: Config) -> Iterator[Finding]:
+    """Say whether what is stored is what FOREGATE_CONFIG_FILE says."""
+    if config.config_file is None:
+        return
+    check = "configuration file"
+    try:
+        changes = first_start.find_drift(config, config.config_file)
+    except (ConfigurationError, UnsealingFailed) as error:
+        yield Finding(check=check, verdict="failure", detail=str(error))
+        return
+    differing = [reveal_hidden(one.describe()) for one in changes if one.kind != "removed"]
+    unlisted = len(changes) - len(differing)
+    more = f"; {unlisted:,} stored entries are not in it" if unlisted else ""
+    if differing:
+        detail = (
+            f"{config.config_file} differs from what is stored ({name_some(differing)}){more}; "
+            f"the next start applies it, `manage.py import_config {config.config_file}` does now, "
+            "and `manage.py export_config` writes what is stored"
+        )
+        yield Finding(check=check, verdict="warning", detail=detail)
+    else:
+        yield Finding(check=check, verdict="ok", detail=f"{config.config_file} is applied{more}")
 
 
 def check_model(config: Config) -> Finding:

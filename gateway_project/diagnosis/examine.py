@@ -52,6 +52,7 @@ def run_checks(
     yield from check_installation.check_proxies(os.environ)
     database = check_installation.check_database()
     yield database
+    yield from check_installation.check_kept(config)
     yield check_installation.check_model(config)
     specs: tuple[ServerSpec, ...] = ()
     if database.verdict != "failure":
@@ -81,6 +82,7 @@ def _check_stored_state(
         sealer = sealing.load_or_create_sealer(config.home)
     except ConfigurationError:
         return ()
+    yield from check_installation.check_configuration(config)
     specs = servers.load_specs(
         sealer=sealer,
         connect_timeout_s=config.connect_timeout_s,

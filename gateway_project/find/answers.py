@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway_project.find import tool_card
-from gateway_project.find.tool_card import ToolCard
+from gateway_project.find.tool_card import Detail, ToolCard
 from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from tools.catalogue import CatalogueServer, CatalogueTool
+from tools.definition import cut_picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +90,7 @@ class ToolDescription:
             "input_schema": strip_invisible_deep(tool.input_schema),
             "output_schema": strip_invisible_deep(tool.output_schema),
             "annotations": strip_invisible_deep(tool.annotations),
+            **({"extras": describe_extras(tool.extras)} if tool.extras else {}),
             "server": {
                 "name": server.name,
                 "description": strip_invisible(server.description),
@@ -99,9 +101,41 @@ class ToolDescription:
             },
             "category": tool.category,
             "state": tool.state if tool.enabled else "disabled",
+            "reads": not tool.read_doubt,
             "danger": {"level": tool.danger.value, "reasons": list(tool.danger_reasons)},
             "warnings": [*self.warnings, *tool_card.list_cautions(tool)],
             "relations": [dict(relation) for relation in self.relations],
             "alternatives": list(self.alternatives),
             "tokens": tool.token_count,
         }
+
+
+def describe_extras(extras: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition's other members without the data of embedded pictures."""
+    described: dict[str, Any] = strip_invisible_deep(extras)
+    if icons := described.get("icons"):
+        described["icons"] = [{**icon, "src": cut_picture(icon["src"])} for icon in icons]
+    return described
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindRequest:
+    """A search for tools, as the caller states it.
+
+    Attributes:
+        query: The task, in words.
+        limit: Maximum number of matches.
+        server: Only tools of this server.
+        category: Only tools of this category.
+        token_budget: Upper limit of the answer's tokens; None: the installation's budget.
+        detail: Level of detail of each tool.
+        context_tools: Ids of tools the caller already uses or considers.
+    """
+
+    query: str
+    limit: int
+    server: str | None = None
+    category: str | None = None
+    token_budget: int | None = None
+    detail: Detail = "summary"
+    context_tools: tuple[str, ...] = ()

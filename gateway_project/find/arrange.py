@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from execution import approval
-from gateway_project.find import relation_words, tool_card
-from gateway_project.find.alternatives import list_alternatives
+from gateway_project.find import relation_rows, tool_card
+from gateway_project.find.relation_rows import list_alternatives
 from gateway_project.find.tool_card import Detail, ToolCard
 from gateway_project.foundation.caller import Caller
 from graph.enhance import enhance
@@ -19,7 +20,6 @@ from graph.enhance.rules import EnhancementRules
 from graph.record import GraphMetric
 from graph.relations import is_binding_dependency
 from graph.topology import Topology
-from tools import budget
 from tools.catalogue import Catalogue
 from tools.visibility import Visibility
 
@@ -197,7 +197,7 @@ class _AnswerDraft:
         names = tuple(map(visibility.get_tool_id, order.tools))
         warnings = (
             *self._warnings,
-            *relation_words.warn_cut_order(order.dropped_relations, visibility),
+            *relation_rows.warn_cut_order(order.dropped_relations, visibility),
         )
         is_empty = not cards and not warnings
         return ArrangedAnswer(
@@ -237,9 +237,9 @@ class _AnswerDraft:
 
     def fit_groups(
         self, groups: tuple[MatchGroup, ...], budget_tokens: int
-    ) -> budget.BudgetCut[MatchGroup]:
+    ) -> BudgetCut[MatchGroup]:
         """Keep the groups that fit, and the first one in any case."""
-        return budget.cut_to_budget(
+        return cut_to_budget(
             groups,
             cost=lambda some: self._count_tokens(tuple(some), budget_tokens),
             budget_tokens=budget_tokens,
@@ -251,10 +251,10 @@ class _AnswerDraft:
 
         def take_required(size: int) -> MatchGroup:
             left_out = group.required[size:]
-            self._note = relation_words.warn_beyond_budget(left_out, self._context.visibility)
+            self._note = relation_rows.warn_beyond_budget(left_out, self._context.visibility)
             return MatchGroup(group.match, group.required[:size])
 
-        cut = budget.cut_to_budget(
+        cut = cut_to_budget(
             group.required,
             cost=lambda some: self._count_tokens((take_required(len(some)),), budget_tokens),
             budget_tokens=budget_tokens,
@@ -293,12 +293,12 @@ class _CardCache:
     def _make_card(self, entry: AnswerEntry) -> ToolCard:
         context, visibility = self._context, self._visibility
         tool = visibility.catalogue.tools[visibility.get_tool_id(entry.tool)]
-        cause = relation_words.explain_entry(entry, context.topology, visibility)
+        cause = relation_rows.explain_entry(entry, context.topology, visibility)
         danger = approval.warn_danger(
             tool, caller=visibility.caller, catalogue=visibility.catalogue
         )
         trouble = context.describe_trouble(tool.server)
-        warnings = relation_words.list_warnings(self._remarks.get(entry.tool, ()), visibility)
+        warnings = relation_rows.list_warnings(self._remarks.get(entry.tool, ()), visibility)
         if trouble:
             others = list_alternatives(
                 tool,
@@ -312,7 +312,7 @@ class _CardCache:
                 for other in others
                 if not context.describe_trouble(_find_server(other, visibility))
             ]
-            warnings = (relation_words.warn_trouble(trouble, healthy), *warnings)
+            warnings = (relation_rows.warn_trouble(trouble, healthy), *warnings)
         card = tool_card.make_card(
             tool,
             name=visibility.catalogue.exposed_name(tool.tool),
@@ -339,3 +339,61 @@ def count_listing_tokens(catalogue: Catalogue, caller: Caller) -> int:
         )
     tokens: int = catalogue.derived_cache[key]
     return tokens
+
+
+RankedItem = TypeVar("RankedItem")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetCut(Generic[RankedItem]):
+    """A ranked list split by a budget.
+
+    Attributes:
+        kept: The longest prefix that fits, best first.
+        left_out: The rest.
+        tokens: Tokens of the kept items, sent together; 0 if there are none.
+    """
+
+    kept: tuple[RankedItem, ...]
+    left_out: tuple[RankedItem, ...]
+    tokens: int
+
+
+def cut_to_budget(
+    ranked: Sequence[RankedItem],
+    *,
+    cost: Callable[[Sequence[RankedItem]], int],
+    budget_tokens: int,
+    at_least: int = 0,
+) -> BudgetCut[RankedItem]:
+    """Keep the prefix of a ranked list that fits a budget.
+
+    Nothing after the first item that does not fit is kept: a cheap tool must not overtake a
+    better one. The list is counted as it is sent, not item by item: tokens span the commas
+    between items.
+
+    Args:
+        ranked: Best first.
+        cost: Tokens of a prefix of the list; monotonic in its length.
+        budget_tokens: Maximum number of tokens.
+        at_least: Number of items kept regardless of their cost.
+
+    Raises:
+        ValueError: If the budget is negative.
+
+    Example:
+        >>> cut_to_budget(["a", "bbb", "c"], cost=lambda kept: len("".join(kept)), budget_tokens=3)
+        BudgetCut(kept=('a',), left_out=('bbb', 'c'), tokens=1)
+
+    Complexity: one call of `cost` if all fit, else O(log n).
+    """
+    if budget_tokens < 0:
+        raise ValueError(f"a token budget is not negative: {budget_tokens}")
+    whole = cost(ranked) if ranked else 0
+    if whole <= budget_tokens:
+        return BudgetCut(kept=tuple(ranked), left_out=(), tokens=whole)
+    sizes = range(1, len(ranked))
+    fitting = bisect.bisect_right(sizes, budget_tokens, key=lambda size: cost(ranked[:size]))
+    size = max(fitting, min(at_least, len(ranked)))
+    kept = tuple(ranked[:size])
+    return BudgetCut(kept=kept, left_out=tuple(ranked[size:]), tokens=cost(kept) if kept else 0)

@@ -40,6 +40,7 @@ class ToolCard:
         description: Whole or its beginning; None at detail `name`.
         arguments: Short signature; None unless the detail is `summary`.
         schema: JSON Schema of the arguments as published; None unless the detail is `full`.
+        reads: True if read_tool calls it, else None.
     """
 
     tool: str
@@ -51,6 +52,7 @@ class ToolCard:
     description: str | None = None
     arguments: str | None = None
     schema: Mapping[str, Any] | None = None
+    reads: Literal[True] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the card as sent: without fields that are None."""
@@ -62,7 +64,7 @@ class ToolCard:
             "reasons": list(self.reasons),
             "warnings": list(self.warnings),
         }
-        optional = ("description", "arguments", "schema")
+        optional = ("reads", "description", "arguments", "schema")
         return fields | {
             key: getattr(self, key) for key in optional if getattr(self, key) is not None
         }
@@ -94,6 +96,7 @@ def make_card(
         role="match",
         reasons=reasons,
         warnings=(*warnings, *list_cautions(tool)),
+        reads=None if tool.read_doubt else True,
         **_detail_fields(tool, detail),
     )
 

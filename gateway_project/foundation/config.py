@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import (
     AliasChoices,
@@ -17,11 +18,13 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gateway_project.foundation import access_rules
+from gateway_project.foundation import access_rules, exposure_setting
 from gateway_project.foundation.home import default_home
 from gateway_project.foundation.mail_url import read_mail_url
 
 PREFIX = "FOREGATE_"
+SECRETS = ("database_url", "secret_key", "oidc_client_secret", "email_url", "channel_redis_url")
+"""Settings that may be in a file, named by a variable that ends in _FILE."""
 MIN_PORT, MAX_PORT = 1, 65_535
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 BGE_LARGE = "BAAI/bge-large-en-v1.5"
@@ -36,7 +39,8 @@ class ConfigurationError(Exception):
 class Config(BaseSettings):
     """All settings; each field is read from the variable FOREGATE_<NAME>.
 
-    The one exception is `database_url`, which is read from DATABASE_URL.
+    The one exception is `database_url`, which is read from DATABASE_URL. `load_config` also reads
+    those that hold secrets from files.
     """
 
     model_config = SettingsConfigDict(
@@ -51,6 +55,12 @@ class Config(BaseSettings):
         default=None,
         validation_alias=AliasChoices("DATABASE_URL", "database_url"),
         description="External PostgreSQL 15+ with pgvector; unset: Foregate runs its own.",
+    )
+    config_file: Path | None = Field(
+        default=None, description="Configuration document that is applied at each start."
+    )
+    first_admin_file: Path | None = Field(
+        default=None, description="File with the login and the password of the first admin."
     )
     postgres_user: str = Field(
         default="nobody",
@@ -122,6 +132,13 @@ class Config(BaseSettings):
         description="Seconds without a call after which a server that is stateless by protocol "
         "is stopped; 0: never.",
     )
+    warm_servers: int = Field(
+        default=3,
+        ge=0,
+        le=20,
+        description="Servers called in the last days that a gateway starts ahead of their first "
+        "call; 0: none.",
+    )
     session_idle_s: float = Field(
         default=1_800.0,
         gt=0,
@@ -166,9 +183,6 @@ class Config(BaseSettings):
     oidc_client_secret: SecretStr | None = Field(
         default=None, description="Its client secret; unset: a public client."
     )
-    oidc_client_secret_file: Path | None = Field(
-        default=None, description="File that holds the client secret instead."
-    )
     oidc_name: str = Field(
         default="single sign-on", description="Name of the provider on the sign-in page."
     )
@@ -194,9 +208,14 @@ class Config(BaseSettings):
         description="Whether signing in at the provider counts as a second factor even if the ID "
         "token does not say so.",
     )
-    exposure: Literal["meta", "hybrid", "full"] = Field(
-        default="meta",
-        description="What clients are shown: the gateway's own tools; pinned tools too; or all.",
+    exposure: str = Field(
+        default=exposure_setting.DEFAULT,
+        description="What clients are shown: own tools (meta); pinned, too; all; or the cheapest.",
+    )
+    reads_need_trust: bool = Field(
+        default=False,
+        description="Whether read_tool takes only the word of an admin or of a trusted server "
+        "that a tool only reads, and not the tool's own.",
     )
     result_link_bytes: int = Field(
         default=1_048_576,
@@ -240,7 +259,7 @@ class Config(BaseSettings):
     threshold_policy: str = Field(
         default="adaptive",
         description="Policy that decides from which confidence workflows are speculated: "
-        "adaptive, ema, or fixed:T with a threshold T.",
+        "adaptive, or fixed:T with a threshold T.",
     )
     threshold_presets: str = Field(
         default="",
@@ -330,10 +349,21 @@ class Config(BaseSettings):
         "report; unset: unknown.",
     )
 
+    @property
+    def prepares_at_start(self) -> bool:
+        """Whether a process that serves has files to apply before."""
+        return self.config_file is not None or self.first_admin_file is not None
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _lower_case(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("exposure")
+    @classmethod
+    def _check_exposure(cls, value: str) -> str:
+        exposure_setting.read_setting(value)
+        return value.lower()
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -395,11 +425,11 @@ class Config(BaseSettings):
             raise ValueError(f"is one of {', '.join(access_rules.ROLE_NAMES)}")
         return value
 
-    @field_validator("home")
+    @field_validator("home", "config_file", "first_admin_file")
     @classmethod
-    def _make_absolute(cls, value: Path) -> Path:
+    def _make_absolute(cls, value: Path | None) -> Path | None:
         try:
-            return value.expanduser().absolute()
+            return value and value.expanduser().absolute()
         except RuntimeError:
             raise ValueError("starts with ~ but there is no such user or home") from None
 
@@ -425,17 +455,40 @@ class Config(BaseSettings):
 
 
 def load_config() -> Config:
-    """Read the environment.
+    """Read the environment, and the files that it names.
 
     Raises:
-        ConfigurationError: If a variable has an invalid value; one line that names it.
+        ConfigurationError: If a variable has an invalid value, or its file cannot be read; one
+            line that names it.
     """
     try:
-        return Config()
+        return Config(**_read_secret_files())
     except ValidationError as error:
         raise ConfigurationError(
             "; ".join(_explain_error(item) for item in error.errors())
         ) from None
+
+
+def _read_secret_files() -> dict[str, Any]:
+    """Return the secrets for which the environment names a file: VARIABLE_FILE."""
+    found = {}
+    for field in SECRETS:
+        name = "DATABASE_URL" if field == "database_url" else PREFIX + field.upper()
+        path = os.environ.get(f"{name}_FILE")
+        if not path:
+            continue
+        if os.environ.get(name):
+            raise ConfigurationError(f"{name} and {name}_FILE are both set; unset one of them")
+        try:
+            found[field] = Path(path).expanduser().read_text("utf-8").strip()
+        except (OSError, RuntimeError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+            raise ConfigurationError(
+                f"{name}_FILE: {path} cannot be read: {reason}; correct it or unset it"
+            ) from None
+        if not found[field]:
+            raise ConfigurationError(f"{name}_FILE: {path} is empty; write the secret into it")
+    return found
 
 
 def _explain_error(item: object) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json, to_json
 
+from gateway_project.foundation import canonical
 from gateway_project.foundation.garbage import LONG_LIVED, pause_collection
 
 LARGE_BYTES: Final = 256 * 1024
@@ -22,6 +22,8 @@ LARGE_BYTES: Final = 256 * 1024
 MAX_VALUES = 500_000
 """Values of one message: freeing that many takes some 10 ms, in which no other thread runs."""
 MAX_DEPTH: Final = 200
+MAX_ENCODED_DEPTH: Final = 254
+"""Levels of nesting that the encoder takes."""
 PIECE_BYTES: Final = 64 * 1024
 PIECE_VALUES: Final = 4_000
 MAX_TEXT_PIECE: Final = 1024 * 1024
@@ -131,8 +133,7 @@ def _may_hold_more(document: bytes, max_values: int) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenContainer:
+class _OpenContainer(NamedTuple):
     """An object or array that is open at the position of the scan.
 
     Attributes:
@@ -354,79 +355,63 @@ def encode_in_pieces(value: Any, *, outer_levels: int = 0) -> bytes:
 
     Args:
         value: Any JSON value.
-        outer_levels: Levels of nesting around the value, taken off the encoder's limit of 255.
+        outer_levels: Levels of nesting around the value, taken off `MAX_ENCODED_DEPTH`.
 
     Raises:
-        PydanticSerializationError: If it is nested too deeply or not encodable in UTF-8.
-        ValueError: Likewise; which of the two depends on the encoder.
+        PydanticSerializationError: If it is not encodable in UTF-8.
+        ValueError: If it is nested too deeply.
 
     Example:
         >>> encode_in_pieces({"a": [1, float("nan")], "b": "é"}).decode()
         '{"a":[1,null],"b":"é"}'
     """
-    pieces: list[bytes] = []
-    _write_value(value, pieces, outer_levels)
-    return b"".join(pieces)
+    if canonical.is_deeper_than(value, MAX_ENCODED_DEPTH - outer_levels):
+        raise ValueError(f"nested deeper than {MAX_ENCODED_DEPTH - outer_levels} levels")
+    return b"".join(_encode_value(value))
 
 
-def _write_value(value: Any, pieces: list[bytes], depth: int) -> None:
+def _encode_value(value: Any) -> Iterator[bytes]:
     if isinstance(value, str) and len(value) > MAX_TEXT_PIECE:
-        pieces.append(_QUOTE)
-        starts = range(0, len(value), MAX_TEXT_PIECE)
-        pieces.extend(
-            _encode_at_depth(value[start : start + MAX_TEXT_PIECE], depth)[1:-1]
-            for start in starts
-        )
-        pieces.append(_QUOTE)
-    elif isinstance(value, Mapping | list | tuple) and _estimate_weight(value) > PIECE_VALUES:
-        pieces.append(b"{" if isinstance(value, Mapping) else b"[")
-        _write_members(value, pieces, depth)
-        pieces.append(b"}" if isinstance(value, Mapping) else b"]")
+        yield _QUOTE
+        for start in range(0, len(value), MAX_TEXT_PIECE):
+            yield to_json(value[start : start + MAX_TEXT_PIECE])[1:-1]
+        yield _QUOTE
+    elif isinstance(value, Mapping):
+        yield from _encode_members(value.items(), value, is_object=True)
+    elif isinstance(value, list | tuple):
+        yield from _encode_members(value, value, is_object=False)
     else:
-        pieces.append(_encode_at_depth(value, depth))
+        yield _encode_at_once(value)
 
 
-def _write_members(value: Any, pieces: list[bytes], depth: int) -> None:
-    """Write the members of a large object or array: small ones in batches, large ones singly."""
-    is_object = isinstance(value, Mapping)
+def _encode_members(members: Iterable[Any], value: Any, *, is_object: bool) -> Iterator[bytes]:
+    """Yield an object or array: at once, or small members in batches and large ones singly."""
+    if _estimate_weight(value) <= PIECE_VALUES:
+        yield _encode_at_once(value)
+        return
     batch: list[Any] = []
     weight = 0
-    is_first = True
-    for member in value.items() if is_object else value:
+    separator = b"{" if is_object else b"["
+    for member in members:
         item = member[1] if is_object else member
         item_weight = _estimate_weight(item)
         if batch and weight + item_weight > PIECE_VALUES:
-            is_first = _flush_batch(batch, pieces, depth, is_object=is_object, is_first=is_first)
-            batch, weight = [], 0
+            yield separator + _encode_at_once(dict(batch) if is_object else batch)[1:-1]
+            batch, weight, separator = [], 0, _COMMA
         if item_weight <= PIECE_VALUES:
             batch.append(member)
             weight += item_weight
             continue
-        if not is_first:
-            pieces.append(_COMMA)
-        is_first = False
-        if is_object:
-            pieces.append(_encode_at_depth({member[0]: None}, depth)[1:-5])
-        _write_value(item, pieces, depth + 1)
+        yield separator + (to_json({member[0]: None})[1:-5] if is_object else b"")
+        yield from _encode_value(item)
+        separator = _COMMA
     if batch:
-        _flush_batch(batch, pieces, depth, is_object=is_object, is_first=is_first)
+        yield separator + _encode_at_once(dict(batch) if is_object else batch)[1:-1]
+    yield b"}" if is_object else b"]"
 
 
-def _flush_batch(
-    batch: list[Any], pieces: list[bytes], depth: int, *, is_object: bool, is_first: bool
-) -> bool:
-    if not is_first:
-        pieces.append(_COMMA)
-    pieces.append(_encode_at_depth(dict(batch) if is_object else batch, depth)[1:-1])
-    return False
-
-
-def _encode_at_depth(value: Any, depth: int) -> bytes:
-    """Encode a value at its depth in the document, so that the encoder's limit applies."""
-    for _ in range(depth):
-        value = [value]
-    text = to_json(value, inf_nan_mode="null")
-    return text[depth:-depth] if depth else text
+def _encode_at_once(value: Any) -> bytes:
+    return to_json(value, inf_nan_mode="null")
 
 
 def _estimate_weight(value: Any) -> int:

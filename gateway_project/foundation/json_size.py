@@ -12,6 +12,7 @@ MAX_LOOP_VALUES: Final = 1_000
 MAX_LOOP_CHARACTERS: Final = 64 * 1024
 MAX_WRITE_CHARACTERS: Final = 512 * 1024
 """Characters that the event loop may encode, in some 2 ms, without traversing them in Python."""
+_PLAIN_TYPES: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_larger_than(value: Any, *, values: int, characters: int) -> bool:
@@ -30,19 +31,19 @@ def is_larger_than(value: Any, *, values: int, characters: int) -> bool:
     pending = [value]
     while pending:
         item = pending.pop()
-        is_object = type(item) is dict or isinstance(item, Mapping)
-        if isinstance(item, str):
+        kind = type(item)  # checked first: each `isinstance` of an abstract class costs 0.2 µs
+        if kind is str or isinstance(item, str):
             characters -= len(item)
-        elif is_object or isinstance(item, list | tuple):
+        elif kind in _PLAIN_TYPES:
+            continue
+        elif kind is dict or isinstance(item, Mapping):
             values -= len(item)
-            if values < 0:
-                return True
-            if is_object:
-                characters -= sum(map(len, item))
-                pending.extend(item.values())
-            else:
-                pending.extend(item)
-        if characters < 0:
+            characters -= sum(map(len, item))
+            pending.extend(item.values() if values >= 0 else ())
+        elif isinstance(item, list | tuple):
+            values -= len(item)
+            pending.extend(item if values >= 0 else ())
+        if values < 0 or characters < 0:
             return True
     return False
 

@@ -1,8 +1,9 @@
 """Placeholders in a task's arguments: references, items and escaped literals.
 
-An object with exactly the keys `$ref` and `pointer` is replaced by a value in another task's
-result, one with exactly `$item` by a value in the item that a for-each task runs for, and one with
-exactly `$literal` by its content, in which nothing is replaced. Everything else is a plain value.
+An object with exactly the keys `$ref` and `pointer`, `select` or both is replaced by a value in
+another task's result, one with exactly `$item` by a value in the item that a for-each task runs
+for, and one with exactly `$literal` by its content, in which nothing is replaced. Everything else
+is a plain value.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from gateway_project.foundation import canonical
 
 REFERENCE: Final = "$ref"
 POINTER: Final = "pointer"
+SELECT: Final = "select"
 ITEM: Final = "$item"
 LITERAL: Final = "$literal"
 _MARK_KEYS: Final = (
     frozenset({REFERENCE, POINTER}),
+    frozenset({REFERENCE, SELECT}),
+    frozenset({REFERENCE, POINTER, SELECT}),
     frozenset({ITEM}),
     frozenset({LITERAL}),
 )
+MAX_MARK_KEYS: Final = max(map(len, _MARK_KEYS))
 
 
 class ReferenceTarget(NamedTuple):
@@ -29,10 +34,12 @@ class ReferenceTarget(NamedTuple):
     Attributes:
         task: Id of the task whose result it is taken from.
         pointer: JSON pointer into that result; empty: all of it.
+        select: JMESPath expression for a part of what is there; empty: all of it.
     """
 
     task: str
     pointer: str
+    select: str = ""
 
 
 class LiteralValue(NamedTuple):
@@ -53,14 +60,14 @@ class ReferenceMark(NamedTuple):
     value: Mapping[str, Any]
 
 
-def make_reference(task: str, pointer: str) -> dict[str, Any]:
-    """Return a reference to a value in the result of a task.
+def make_reference(task: str, pointer: str, select: str = "") -> dict[str, Any]:
+    """Return a reference to a value in the result of a task, or to what is selected of it.
 
     Example:
         >>> make_reference("a", "/id")
         {'$ref': 'a', 'pointer': '/id'}
     """
-    return {REFERENCE: task, POINTER: pointer}
+    return {REFERENCE: task, POINTER: pointer, **({SELECT: select} if select else {})}
 
 
 def is_reference_mark(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -70,11 +77,7 @@ def is_reference_mark(value: object) -> TypeGuard[Mapping[str, Any]]:
         >>> is_reference_mark({"$ref": 7, "pointer": ""}), is_reference_mark({"$ref": "a"})
         (True, False)
     """
-    return (
-        isinstance(value, Mapping)
-        and len(value) <= len(_MARK_KEYS[0])
-        and set(value) in _MARK_KEYS
-    )
+    return isinstance(value, Mapping) and len(value) <= MAX_MARK_KEYS and set(value) in _MARK_KEYS
 
 
 def parse_reference(value: object) -> ReferenceTarget | None:
@@ -82,13 +85,15 @@ def parse_reference(value: object) -> ReferenceTarget | None:
 
     Example:
         >>> parse_reference({"$ref": "a", "pointer": "/id"})
-        ReferenceTarget(task='a', pointer='/id')
+        ReferenceTarget(task='a', pointer='/id', select='')
     """
-    if not isinstance(value, Mapping) or len(value) != len(_MARK_KEYS[0]):
+    if not is_reference_mark(value) or REFERENCE not in value:
         return None
-    task, pointer = value.get(REFERENCE), value.get(POINTER)
-    if isinstance(task, str) and isinstance(pointer, str):
-        return ReferenceTarget(task, pointer)
+    task, pointer, select = value[REFERENCE], value.get(POINTER, ""), value.get(SELECT, "")
+    if isinstance(task, str) and isinstance(pointer, str) and isinstance(select, str):
+        if SELECT in value and not select:
+            return None
+        return ReferenceTarget(task, pointer, select)
     return None
 
 
@@ -185,12 +190,17 @@ def iterate_references(value: Any) -> Iterator[tuple[str, ReferenceTarget]]:
 
     Example:
         >>> list(iterate_references({"a": [1, {"$ref": "t", "pointer": "/x"}]}))
-        [('/a/1', ReferenceTarget(task='t', pointer='/x'))]
+        [('/a/1', ReferenceTarget(task='t', pointer='/x', select=''))]
     """
     for path, mark in iterate_marks(value):
         target = parse_reference(mark)
         if target is not None:
             yield path, target
+
+
+def list_referenced_tasks(value: Any) -> tuple[str, ...]:
+    """Return the ids of the tasks whose results a value refers to, each once."""
+    return tuple(dict.fromkeys(target.task for _, target in iterate_references(value)))
 
 
 def _iterate_members(value: Any) -> Iterator[tuple[str | int, Any]]:

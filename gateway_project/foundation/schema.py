@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
 from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from gateway_project.foundation import (
-    schema_checks,
-    schema_fits,
-    schema_holes,
-    schema_problems,
-    schema_references,
-    schema_steps,
-)
+from gateway_project.foundation import schema_checks, schema_fits, schema_problems
 from gateway_project.foundation.schema_normalise import MAX_DEPTH, NormalisedSchema, normalise
 from gateway_project.foundation.schema_problems import ArgumentProblem
 from gateway_project.foundation.schema_steps import StepBudget, StepBudgetExceeded
+from gateway_project.foundation.schema_validation import BrokenReference, Validation, Violation
 
 __all__ = [
     "ArgumentProblem",
@@ -52,9 +44,6 @@ MAX_ERRORS = 4 * MAX_PROBLEMS
 MAX_CACHED = 2_048
 MAX_URI_LENGTH = 2_000
 """Characters of an identifier or a reference; the library parses it at each visit."""
-
-KEYWORDS_PER_STEP = 8
-"""Keywords of one subschema that are iterated in a step, besides the cost of their checks."""
 
 _LITERAL_KEYWORDS: Final = frozenset({"const", "default", "enum", "example", "examples"})
 _SCHEMA_MAPS: Final = frozenset(
@@ -87,7 +76,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         gateway_project.foundation.schema.UnusableSchema: the schema refers to \
 'https://example.com/other.json', which is not in it; references are never fetched
     """
-    _prepare_schema(schema)
+    _compile_schema(schema)
 
 
 def validate_arguments(
@@ -108,7 +97,7 @@ def validate_arguments(
         arguments: The arguments of a call.
         cache_key: Hash of the definition, under which the compiled schema is cached; empty: not
             cached.
-        has_holes: Whether parts may be `schema_holes.HOLE`, a value not known yet: a hole fits
+        has_holes: Whether parts may be `schema_validation.HOLE`, a value not known yet: it fits
             everywhere, and only problems that no value of it could solve are reported.
         steps: Budget of the validation; None: `schema_steps.MAX_STEPS`.
 
@@ -127,15 +116,15 @@ def validate_arguments(
     compiled = _compile_cached(schema, cache_key)
     if compiled.quick_check is not None and compiled.quick_check(arguments):
         return ()
-    validator_class = _HolesValidator if has_holes else _ArgumentsValidator
-    validator = validator_class(compiled.schema, registry=_registry, _resolver=compiled.scope)
+    steps = steps or StepBudget()
+    validation = Validation(schema_checks.CHECKS, compiled.targets, steps, has_holes=has_holes)
     try:
-        with schema_steps.use_step_budget(steps or StepBudget()):
-            errors = validator.descend(arguments, compiled.schema)
-            return tuple(islice(_iterate_problems(errors), MAX_PROBLEMS))
+        with steps.limit_time():
+            violations = validation.descend(arguments, compiled.schema)
+            return tuple(islice(_iterate_problems(violations, steps), MAX_PROBLEMS))
     except RecursionError:
         raise UnusableSchema("the schema refers to itself without end") from None
-    except Unresolvable as error:  # in the target of a reference that is not a schema itself
+    except BrokenReference as error:  # in the target of a reference that is not a schema itself
         raise UnusableSchema(f"the schema refers to what is not in it: {error}") from None
 
 
@@ -144,29 +133,16 @@ def is_compiled(cache_key: str) -> bool:
     return cache_key in _compiled
 
 
-def _iterate_problems(errors: Iterator[ValidationError]) -> Iterator[ArgumentProblem]:
+def _iterate_problems(
+    violations: Iterable[Violation], steps: StepBudget
+) -> Iterator[ArgumentProblem]:
     """Yield each distinct problem once."""
     seen: set[ArgumentProblem] = set()
-    for error in islice(errors, MAX_ERRORS):
-        for problem in schema_problems.explain_error(error):
+    for violation in islice(violations, MAX_ERRORS):
+        for problem in schema_problems.explain_error(violation, steps.spend):
             if problem not in seen:
                 seen.add(problem)
                 yield problem
-
-
-def _prepare_schema(published: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Return the checked, normalised schema and the resolver of its references."""
-    _require_bounds(published)
-    normal = normalise(published).schema
-    try:
-        root = DRAFT202012.create_resource(normal)
-        name = root.id() or ""
-        # Anchors are collected once: otherwise each reference to one would search for it again.
-        scope = _registry.with_resource(name, root).crawl().resolver(name)
-        _resolve_references(normal, scope)
-    except ValueError as error:  # an identifier that is not a URI
-        raise UnusableSchema(f"the schema has an invalid identifier: {error}") from None
-    return normal, scope
 
 
 def _require_bounds(published: Mapping[str, Any]) -> None:
@@ -214,48 +190,18 @@ def _require_short_uris(part: Mapping[str, Any], base_length: int) -> int:
 
 
 def _list_children(value: Any) -> list[Any]:
+    if not isinstance(value, Mapping | list):
+        return []
     items = value.values() if isinstance(value, Mapping) else value
     return [item for item in items if isinstance(item, Mapping | list)]
 
 
-def _resolve_references(schema: dict[str, Any], scope: Any) -> None:
-    """Resolve every reference of a normalised schema, each in its own scope."""
-    pending: list[tuple[Any, Any, bool]] = [(schema, scope, False)]
-    while pending:
-        part, inner, is_map = pending.pop()
-        if isinstance(part, Mapping) and not is_map:
-            if isinstance(part.get("$id"), str) and part is not schema:
-                inner = inner.in_subresource(DRAFT202012.create_resource(part))
-            _resolve_part(part, inner)
-            pending.extend(
-                (item, inner, key in _SCHEMA_MAPS)
-                for key, item in part.items()
-                if key not in _LITERAL_KEYWORDS and isinstance(item, dict | list)
-            )
-        else:
-            pending.extend((item, inner, False) for item in _list_children(part))
-
-
-def _resolve_part(part: Mapping[str, Any], scope: Any) -> None:
-    for keyword in _REFERENCE_KEYWORDS:
-        target = part.get(keyword)
-        if not isinstance(target, str):
-            continue
-        try:
-            scope.lookup(target)
-        except (Unresolvable, ValueError):
-            raise UnusableSchema(
-                f"the schema refers to {target!r}, which is not in it; "
-                "references are never fetched"
-            ) from None
-
-
 @dataclass(frozen=True, kw_only=True)
 class _CompiledSchema:
-    """A normalised schema, the resolver of its references, and a quick check if it is plain."""
+    """A normalised schema, the targets of its references, and a quick check if it is plain."""
 
     schema: Mapping[str, Any]
-    scope: Any
+    targets: Mapping[tuple[int, str], Any]
     quick_check: schema_fits.QuickCheck | None
 
 
@@ -268,10 +214,7 @@ def _compile_cached(schema: Mapping[str, Any], key: str) -> _CompiledSchema:
         if key in _compiled:
             _compiled.move_to_end(key)
             return _compiled[key]
-    normal, scope = _prepare_schema(schema)
-    compiled = _CompiledSchema(
-        schema=normal, scope=scope, quick_check=schema_fits.compile_quick_check(normal)
-    )
+    compiled = _compile_schema(schema)
     if key:
         with _compiled_lock:
             _compiled[key] = compiled
@@ -280,81 +223,112 @@ def _compile_cached(schema: Mapping[str, Any], key: str) -> _CompiledSchema:
     return compiled
 
 
-def _build_validator_class(checks: Mapping[str, schema_checks.KeywordCheck]) -> Any:
-    """Return a validator class whose checks spend a step budget.
+def _compile_schema(published: Mapping[str, Any]) -> _CompiledSchema:
+    """Check and normalise a schema, and resolve its references.
 
-    A check applies subschemas by `descend` only, which spends the budget for them.
+    Raises:
+        UnusableSchema: If it exceeds a limit, or one of its references leads out of it.
     """
-    validator_class: Any = extend(Draft202012Validator, {"format": None, **checks})  # type: ignore[no-untyped-call]
-    validator_class.evolve, validator_class.descend = _evolve, _descend
-    return validator_class
-
-
-def _evolve(self: Any, **changes: Any) -> Any:
-    """Keep these checks even if a subschema names another dialect by `$schema`."""
-    return self.__class__(
-        changes.get("schema", self.schema),
-        registry=self._registry,
-        _resolver=changes.get("_resolver", self._resolver),
+    _require_bounds(published)
+    normal = normalise(published).schema
+    try:
+        root = DRAFT202012.create_resource(normal)
+        name = root.id() or ""
+        # Anchors are collected once: otherwise each reference to one would search for it again.
+        scope = _registry.with_resource(name, root).crawl().resolver(name)
+        resolver = _ReferenceResolver(normal)
+        resolver.resolve_all(normal, scope)
+    except ValueError as error:  # an identifier that is not a URI
+        raise UnusableSchema(f"the schema has an invalid identifier: {error}") from None
+    except BrokenReference as error:
+        raise UnusableSchema(
+            f"the schema refers to {str(error)!r}, which is not in it; "
+            "references are never fetched"
+        ) from None
+    return _CompiledSchema(
+        schema=normal,
+        targets=resolver.targets,
+        quick_check=schema_fits.compile_quick_check(normal),
     )
 
 
-def _descend(
-    self: Any,
-    instance: Any,
-    schema: Any,
-    path: str | int | None = None,
-    schema_path: str | int | None = None,
-    resolver: Any = None,
-) -> Iterator[ValidationError]:
-    """Yield the errors of a value by a subschema; replaces the library's method."""
-    steps = schema_steps.current_budget()
-    if isinstance(schema, bool):
-        steps.spend()
-        if not schema:
-            error = ValidationError(
-                "must not be given",
-                validator=None,  # type: ignore[arg-type]
-                validator_value=None,
-                instance=instance,
-                schema=schema,
+class _ReferenceResolver:
+    """Resolves the references of a schema once, each in the scope where it stands.
+
+    A `$dynamicRef` leads to the outermost resource with its anchor. Validation begins at the root;
+    if that does not have the anchor and several other resources do, it depends on the way taken,
+    and is left to the server.
+
+    Attributes:
+        targets: What was found, as `Validation` takes it.
+    """
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self.targets: dict[tuple[int, str], Any] = {}
+        self._root = root
+        self._visited: set[int] = set()
+        self._pending: list[tuple[Any, Any]] = []
+        self._anchor_counts = Counter(_iterate_dynamic_anchors(root))
+
+    def resolve_all(self, schema: Any, scope: Any) -> None:
+        """Resolve all references in a schema, and in what they lead to.
+
+        Raises:
+            BrokenReference: If one leads nowhere; those behind a reference only when followed.
+        """
+        self._resolve_within(schema, scope)
+        for target in self.targets.values():
+            if isinstance(target, BrokenReference):
+                raise target
+        while self._pending:
+            self._resolve_within(*self._pending.pop())
+
+    def _resolve_within(self, schema: Any, scope: Any) -> None:
+        pending: list[tuple[Any, Any, bool]] = [(schema, scope, False)]
+        while pending:
+            part, inner, is_map = pending.pop()
+            if not isinstance(part, Mapping) or is_map:
+                pending.extend((item, inner, False) for item in _list_children(part))
+                continue
+            if id(part) in self._visited:
+                continue
+            self._visited.add(id(part))
+            if isinstance(part.get("$id"), str) and part is not schema:
+                inner = inner.in_subresource(DRAFT202012.create_resource(part))
+            for keyword in _REFERENCE_KEYWORDS:
+                if isinstance(reference := part.get(keyword), str):
+                    self._resolve(id(part), keyword, reference, inner)
+            pending.extend(
+                (item, inner, key in _SCHEMA_MAPS)
+                for key, item in part.items()
+                if key not in _LITERAL_KEYWORDS and isinstance(item, dict | list)
             )
-            yield _prepend_path(error, path, schema_path)
-        return
-    steps.spend(1 + len(schema) // KEYWORDS_PER_STEP)
-    scope = resolver or self._resolver
-    if resolver is None and "$id" in schema:
-        steps.spend(schema_references.estimate_identifier_steps(scope, schema["$id"]))
-        scope = scope.in_subresource(DRAFT202012.create_resource(schema))
-    evolved = self.evolve(schema=schema, _resolver=scope)
-    for keyword, value in schema.items():
-        check = self.VALIDATORS.get(keyword)
-        if check is None:
-            continue
-        for error in check(evolved, value, instance, schema) or ():
-            steps.spend()
-            error._set(
-                validator=keyword,
-                validator_value=value,
-                instance=instance,
-                schema=schema,
-                type_checker=self.TYPE_CHECKER,
-            )
-            if keyword not in _TRANSPARENT:
-                error.schema_path.appendleft(keyword)
-            yield _prepend_path(error, path, schema_path)
+
+    def _resolve(self, part: int, keyword: str, reference: str, scope: Any) -> None:
+        try:
+            target = scope.lookup(reference)
+        except (Unresolvable, ValueError):
+            self.targets[part, keyword] = BrokenReference(reference)
+            return
+        anchor = reference.rpartition("#")[2]
+        if keyword == "$dynamicRef" and _get_dynamic_anchor(target.contents) == anchor:
+            if _get_dynamic_anchor(self._root) == anchor:
+                self.targets[part, keyword] = self._root
+                return
+            if self._anchor_counts[anchor] > 1:
+                return
+        self.targets[part, keyword] = target.contents
+        self._pending.append((target.contents, target.resolver))
 
 
-def _prepend_path(
-    error: ValidationError, path: str | int | None, schema_path: str | int | None
-) -> ValidationError:
-    if path is not None:
-        error.path.appendleft(path)
-    if schema_path is not None:
-        error.schema_path.appendleft(schema_path)
-    return error
+def _get_dynamic_anchor(schema: Any) -> Any:
+    return schema.get("$dynamicAnchor") if isinstance(schema, Mapping) else None
 
 
-_TRANSPARENT: Final = frozenset({"if", "$ref"})
-_ArgumentsValidator: Final = _build_validator_class(schema_checks.CHECKS)
-_HolesValidator: Final = _build_validator_class(schema_holes.tolerate_holes(schema_checks.CHECKS))
+def _iterate_dynamic_anchors(schema: Mapping[str, Any]) -> Iterator[str]:
+    pending: list[Any] = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(anchor := _get_dynamic_anchor(part), str):
+            yield anchor
+        pending.extend(_list_children(part))

@@ -190,48 +190,43 @@ def _read_dependencies(_: str, value: object, fixed: dict[str, Any], place: _Rea
     entries = dict(value) if isinstance(value, Mapping) else {}
     lists = {name: item for name, item in entries.items() if isinstance(item, list)}
     if lists:
-        _read_dependent_required("dependentRequired", lists, fixed, place)
+        _read_value("dependentRequired", lists, fixed, place)
     if len(lists) < len(entries) or not isinstance(value, Mapping):
         rest = {name: item for name, item in entries.items() if name not in lists}
         _read_schema_map("dependentSchemas", rest if entries else value, fixed, place)
 
 
-def _read_dependent_required(
-    key: str, value: object, fixed: dict[str, Any], place: _ReadPosition
-) -> None:
-    if isinstance(value, Mapping):
-        fixed[key] = {
-            name: _filter_strings(v) for name, v in value.items() if isinstance(name, str)
-        }
+def _read_value(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+    convert, form = _CONVERTERS[key]
+    converted = convert(value)
+    if converted is None:
+        place.add_note(f"`{key}` is {form}")
     else:
-        place.add_note(f"`{key}` is not an object")
+        fixed[key] = converted
 
 
-def _read_enum(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
-    values = list(value) if isinstance(value, list | tuple | Mapping) else []
-    if values:
-        fixed[key] = values
-    else:
-        place.add_note("`enum` is not a list of values")
+def _convert_name_lists(value: object) -> dict[str, list[str]] | None:
+    if not isinstance(value, Mapping):
+        return None
+    return {name: _filter_strings(v) for name, v in value.items() if isinstance(name, str)}
 
 
-def _read_limit(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
-    if isinstance(value, bool) and key.startswith("exclusive"):
-        fixed[key] = value  # draft 4: see _convert_older_drafts
-        return
+def _convert_enum(value: object) -> list[Any] | None:
+    return (list(value) if isinstance(value, list | tuple | Mapping) else []) or None
+
+
+def _convert_exclusive(value: object) -> float | None:
+    return value if isinstance(value, bool) else _parse_number(value)  # draft 4 has booleans
+
+
+def _convert_divisor(value: object) -> float | None:
     number = _parse_number(value)
-    if number is None or (key == "multipleOf" and number <= 0):
-        place.add_note(f"`{key}` is not a number that fits")
-    else:
-        fixed[key] = number
+    return number if number is not None and number > 0 else None
 
 
-def _read_count(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+def _convert_count(value: object) -> int | None:
     number = _parse_number(value)
-    if number is None or number < 0 or number != int(number):
-        place.add_note(f"`{key}` is not a count")
-    else:
-        fixed[key] = int(number)
+    return int(number) if number is not None and number >= 0 and number == int(number) else None
 
 
 def _parse_number(value: object) -> float | None:
@@ -243,20 +238,6 @@ def _parse_number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if isinstance(value, int) or math.isfinite(value) else None
-
-
-def _read_text(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
-    if isinstance(value, str):
-        fixed[key] = value
-    else:
-        place.add_note(f"`{key}` is not text")
-
-
-def _read_boolean(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
-    if isinstance(value, bool):
-        fixed[key] = value
-    else:
-        place.add_note(f"`{key}` is neither true nor false")
 
 
 def _filter_strings(value: object) -> list[str]:
@@ -286,6 +267,29 @@ def _convert_nullable(fixed: dict[str, Any]) -> None:
         fixed["enum"] = [*fixed["enum"], None]
 
 
+_NUMBER: Final = "not a number that fits"
+_CONVERTERS: Final[Mapping[str, tuple[Callable[[object], Any], str]]] = {
+    "dependentRequired": (_convert_name_lists, "not an object"),
+    "enum": (_convert_enum, "not a list of values"),
+    **dict.fromkeys(("minimum", "maximum"), (_parse_number, _NUMBER)),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), (_convert_exclusive, _NUMBER)),
+    "multipleOf": (_convert_divisor, _NUMBER),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        (_convert_count, "not a count"),
+    ),
+    **dict.fromkeys(("minContains", "maxContains"), (_convert_count, "not a count")),
+    **dict.fromkeys(
+        ("$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "format", "pattern"),
+        (lambda value: value if isinstance(value, str) else None, "not text"),
+    ),
+    "uniqueItems": (
+        lambda value: value if isinstance(value, bool) else None,
+        "neither true nor false",
+    ),
+}
+"""Converter of a keyword's value, which returns None for one that cannot be interpreted, and what
+such a value is."""
 _KeywordReader = Callable[[str, object, dict[str, Any], _ReadPosition], None]
 _KEYWORDS_BY_READER: Final[Mapping[_KeywordReader, tuple[str, ...]]] = {
     _read_type: ("type",),
@@ -298,15 +302,7 @@ _KEYWORDS_BY_READER: Final[Mapping[_KeywordReader, tuple[str, ...]]] = {
     _read_schema_list: ("allOf", "anyOf", "oneOf", "prefixItems"),
     _read_schema_map: ("$defs", "definitions", "dependentSchemas", "patternProperties"),
     _read_dependencies: ("dependencies",),
-    _read_dependent_required: ("dependentRequired",),
-    _read_enum: ("enum",),
-    _read_limit: ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    _read_count: (
-        *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-        *("minContains", "maxContains"),
-    ),
-    _read_text: ("$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "format", "pattern"),
-    _read_boolean: ("uniqueItems",),
+    _read_value: tuple(_CONVERTERS),
 }
 _READERS: Final[Mapping[Any, _KeywordReader]] = {
     key: reader for reader, keys in _KEYWORDS_BY_READER.items() for key in keys

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from jsonschema import ValidationError
-
-from gateway_project.foundation.schema_steps import current_budget
+from gateway_project.foundation import canonical
+from gateway_project.foundation.schema_checks import is_other_kind
+from gateway_project.foundation.schema_validation import Violation
 from gateway_project.foundation.text import shorten
 
 MAX_SHOWN = 60
@@ -42,6 +42,7 @@ _ARTICLES: Final = {
 }
 
 
+SpendSteps = Callable[[int], None]
 _encoder: Final = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
@@ -60,14 +61,17 @@ class ArgumentProblem:
     expected: str
 
 
-def explain_error(error: ValidationError) -> Iterator[ArgumentProblem]:
-    """Convert an error of the validator to problems, usually one."""
-    keyword = "false" if error.validator is None else str(error.validator)
-    explainer = _EXPLAINERS.get(keyword, _explain_other)
-    yield from explainer(error)
+def explain_error(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
+    """Convert a violation to problems, usually one.
+
+    Args:
+        error: The violation.
+        spend: Called with the number of steps taken.
+    """
+    return _EXPLAINERS.get(error.keyword, _explain_other)(error, spend)
 
 
-def describe_schema(schema: object) -> str:
+def describe_schema(schema: object, spend: SpendSteps = lambda _steps: None) -> str:
     """Describe in a few words what a schema accepts.
 
     Example:
@@ -80,7 +84,7 @@ def describe_schema(schema: object) -> str:
     """
     if not isinstance(schema, Mapping):
         return "nothing" if schema is False else "anything"
-    parts = [_describe_kind(schema), *_describe_limits(schema)]
+    parts = [_describe_kind(schema, spend), *_describe_limits(schema)]
     text = ", ".join(part for part in parts if part)
     note = schema.get("description")
     if isinstance(note, str) and note.strip():
@@ -89,8 +93,8 @@ def describe_schema(schema: object) -> str:
     return text or "anything"
 
 
-def _describe_kind(schema: Mapping[str, Any]) -> str:
-    current_budget().spend()
+def _describe_kind(schema: Mapping[str, Any], spend: SpendSteps) -> str:
+    spend(1)
     if "const" in schema:
         return f"exactly {_preview_value(schema['const'])}"
     if isinstance(schema.get("enum"), list):
@@ -98,16 +102,18 @@ def _describe_kind(schema: Mapping[str, Any]) -> str:
     forms = schema.get("anyOf") or schema.get("oneOf")
     if isinstance(forms, list):
         kinds = dict.fromkeys(
-            _describe_kind(form) or "anything" for form in forms[:MAX_LISTED] if form
+            (isinstance(form, Mapping) and _describe_kind(form, spend)) or "anything"
+            for form in forms[:MAX_LISTED]
+            if form
         )
         more = len(forms) - MAX_LISTED
         return " or ".join([*kinds, *([f"{more} more forms"] if more > 0 else [])])
-    kind = " or ".join(_filter_known_types(schema.get("type")))
+    kind = " or ".join(_filter_known_types(schema.get("type"), spend))
     if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return f"array of {_describe_kind(schema['items']) or 'anything'}"
+        return f"array of {_describe_kind(schema['items'], spend) or 'anything'}"
     fields = schema.get("properties")
     if kind == "object" and isinstance(fields, Mapping) and fields:
-        current_budget().spend(len(schema.get("required", ())) // _NAMES_PER_STEP)
+        spend(len(schema.get("required", ())) // _NAMES_PER_STEP)
         return f"object with {_list_briefly(fields, lambda name: _format_field(name, schema))}"
     return kind
 
@@ -144,106 +150,101 @@ _LIMIT_WORDS: Final = {
 }
 
 
-def _explain_required(error: ValidationError) -> Iterator[ArgumentProblem]:
+def _explain_required(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
     properties = _properties_of(error)
     instance = error.instance if isinstance(error.instance, Mapping) else {}
     unknown = [name for name in islice(instance, 2 * MAX_COMPARED) if name not in properties]
-    for name in _filter_strings(error.validator_value):
-        similar = _find_similar_name(name, unknown)
+    for name in _filter_strings(error.value):
+        similar = _find_similar_name(name, unknown, spend)
         hint = f"; is {similar!r} meant for it?" if similar else ""
-        expected = describe_schema(properties.get(name, True))
+        expected = describe_schema(properties.get(name, True), spend)
         yield _build_problem(
-            [*error.absolute_path, name], f"is missing; expected {expected}{hint}", expected
+            error, spend, f"is missing; expected {expected}{hint}", expected, member=name
         )
 
 
-def _explain_unknown_field(error: ValidationError) -> Iterator[ArgumentProblem]:
+def _explain_unknown_field(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
     properties = _properties_of(error)
-    name = str(error.absolute_path[-1])
-    similar = _find_similar_name(name, properties)
+    name = str(error.path[0])
+    similar = _find_similar_name(name, properties, spend)
     expected = f"one of {_list_briefly(properties)}" if properties else "no fields"
     hint = f"did you mean {similar}?" if similar else f"expected {expected}"
-    yield _build_problem(error.absolute_path, f"is not a known field; {hint}", expected)
+    yield _build_problem(error, spend, f"is not a known field; {hint}", expected)
 
 
-def _explain_type(error: ValidationError) -> Iterator[ArgumentProblem]:
-    wanted = " or ".join(_ARTICLES[name] for name in _filter_known_types(error.validator_value))
-    yield _build_mismatch(error, f"must be {wanted}")
+def _explain_type(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
+    wanted = " or ".join(_ARTICLES[name] for name in _filter_known_types(error.value, spend))
+    yield _build_mismatch(error, spend, f"must be {wanted}")
 
 
-def _explain_enum(error: ValidationError) -> Iterator[ArgumentProblem]:
-    values: list[Any] = _as_list(error.validator_value)
+def _explain_enum(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
+    values: list[Any] = _as_list(error.value)
     similar = ""
     if isinstance(error.instance, str) and len(error.instance) <= MAX_COMPARED:
-        current_budget().spend(len(values) // _NAMES_PER_STEP)
+        spend(len(values) // _NAMES_PER_STEP)
         folded = {
             text.casefold(): text for text in _filter_strings(values) if len(text) <= MAX_COMPARED
         }
-        similar = folded.get(_find_similar_name(error.instance.casefold(), folded), "")
+        similar = folded.get(_find_similar_name(error.instance.casefold(), folded, spend), "")
     hint = f"; did you mean {_preview_value(similar)}?" if similar else ""
     yield _build_mismatch(
-        error, f"must be one of {_list_briefly(values, _preview_value)}", hint=hint
+        error, spend, f"must be one of {_list_briefly(values, _preview_value)}", hint=hint
     )
 
 
-def _explain_forms(error: ValidationError) -> Iterator[ArgumentProblem]:
+def _explain_forms(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
     """Report the errors of the nearest form, or all allowed types if no form nearly fits."""
     if not error.context:
-        yield _build_mismatch(error, "fits several of the allowed forms, and must fit one only")
+        yield _build_mismatch(
+            error, spend, "fits several of the allowed forms, and must fit one only"
+        )
         return
-    branches: defaultdict[Any, list[ValidationError]] = defaultdict(list)
+    branches: defaultdict[Any, list[Violation]] = defaultdict(list)
     for child in error.context:
-        branches[child.schema_path[0]].append(child)
+        branches[child.form].append(child)
     near = [errors for errors in branches.values() if not is_other_kind(errors)]
     if near:
         for child in min(near, key=len):
-            yield from explain_error(child)
+            child.path += error.path
+            yield from explain_error(child, spend)
         return
-    kind = _describe_kind(_schema_of(error))
+    kind = _describe_kind(_schema_of(error), spend)
     rule = "must be one of the allowed forms" if "anything" in kind else f"must be {kind}"
-    yield _build_mismatch(error, rule)
+    yield _build_mismatch(error, spend, rule)
 
 
-def is_other_kind(errors: Sequence[ValidationError]) -> bool:
-    """Whether the errors show that a form is for another type or another constant."""
-    return any(
-        (error.validator == "type" and not error.relative_path)
-        or error.validator in ("const", "enum")
-        for error in errors
-    )
-
-
-def _explain_limit(error: ValidationError) -> Iterator[ArgumentProblem]:
-    keyword = str(error.validator)
-    if (keyword, error.validator_value) in _NOT_EMPTY:
+def _explain_limit(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
+    keyword = str(error.keyword)
+    if (keyword, error.value) in _NOT_EMPTY:
         yield _build_problem(
-            error.absolute_path, "must not be empty", describe_schema(error.schema)
+            error, spend, "must not be empty", describe_schema(error.schema, spend)
         )
         return
-    words = _LIMIT_WORDS[keyword].format(error.validator_value)
+    words = _LIMIT_WORDS[keyword].format(error.value)
     verb = "be" if words.startswith(("at", "more", "less", "a ")) else "be text"
     if keyword.endswith(("Length", "Items", "Properties")):
         verb = "have"
-    yield _build_mismatch(error, f"must {verb} {words}")
+    yield _build_mismatch(error, spend, f"must {verb} {words}")
 
 
-def _explain_constant(error: ValidationError) -> Iterator[ArgumentProblem]:
-    yield _build_mismatch(error, f"must be {_preview_value(error.validator_value)}")
+def _explain_constant(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
+    yield _build_mismatch(error, spend, f"must be {_preview_value(error.value)}")
 
 
-def _explain_forbidden(error: ValidationError) -> Iterator[ArgumentProblem]:
-    yield _build_problem(error.absolute_path, "must not be given", "nothing")
+def _explain_forbidden(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
+    yield _build_problem(error, spend, "must not be given", "nothing")
 
 
-def _explain_other(error: ValidationError) -> Iterator[ArgumentProblem]:
+def _explain_other(error: Violation, spend: SpendSteps) -> Iterator[ArgumentProblem]:
     yield _build_problem(
-        error.absolute_path,
-        f"does not satisfy `{error.validator}`: {shorten(error.message, 2 * MAX_SHOWN)}",
-        describe_schema(error.schema),
+        error,
+        spend,
+        f"does not satisfy `{error.keyword}`: {shorten(error.message, 2 * MAX_SHOWN)}",
+        describe_schema(error.schema, spend),
     )
 
 
-_EXPLAINERS: Final[Mapping[str, Callable[[ValidationError], Iterator[ArgumentProblem]]]] = {
+_EXPLAINERS: Final[Mapping[str, Callable[[Violation, SpendSteps], Iterator[ArgumentProblem]]]] = {
     "required": _explain_required,
     "additionalProperties": _explain_unknown_field,
     "type": _explain_type,
@@ -256,19 +257,24 @@ _EXPLAINERS: Final[Mapping[str, Callable[[ValidationError], Iterator[ArgumentPro
 }
 
 
-def _build_mismatch(error: ValidationError, rule: str, *, hint: str = "") -> ArgumentProblem:
+def _build_mismatch(
+    error: Violation, spend: SpendSteps, rule: str, *, hint: str = ""
+) -> ArgumentProblem:
     found = _describe_value(error.instance)
     return _build_problem(
-        error.absolute_path, f"{rule}, not {found}{hint}", describe_schema(error.schema)
+        error, spend, f"{rule}, not {found}{hint}", describe_schema(error.schema, spend)
     )
 
 
-def _build_problem(path: Iterable[str | int], message: str, expected: str) -> ArgumentProblem:
-    current_budget().spend(_PROBLEM_STEPS)
-    steps = list(path)
-    pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+def _build_problem(
+    error: Violation, spend: SpendSteps, message: str, expected: str, *, member: str | None = None
+) -> ArgumentProblem:
+    spend(_PROBLEM_STEPS)
+    steps = [*reversed(error.path), *([] if member is None else [member])]
     return ArgumentProblem(
-        path=pointer, message=f"{_format_path(steps)} {message}", expected=expected
+        path=canonical.build_pointer(steps),
+        message=f"{_format_path(steps)} {message}",
+        expected=expected,
     )
 
 
@@ -311,7 +317,7 @@ def _list_briefly(items: Collection[Any], write: Callable[[Any], str] = str) -> 
     return ", ".join(listed) + (f" and {more} more" if more > 0 else "")
 
 
-def _find_similar_name(name: str, names: Iterable[str]) -> str:
+def _find_similar_name(name: str, names: Iterable[str], spend: SpendSteps) -> str:
     """Return the name that is spelt most similarly to `name`; empty if none is similar.
 
     Comparing two names takes some 20 µs, so only the first `MAX_COMPARED` candidates are compared.
@@ -320,17 +326,17 @@ def _find_similar_name(name: str, names: Iterable[str]) -> str:
         return ""
     tolerance = len(name) // 2 + 1
     listed = list(names)
-    current_budget().spend(len(listed) // _NAMES_PER_STEP)
+    spend(len(listed) // _NAMES_PER_STEP)
     candidates = [item for item in listed if abs(len(item) - len(name)) <= tolerance]
     candidates = candidates[:MAX_COMPARED]
-    current_budget().spend(_COMPARISON_STEPS * len(candidates))
+    spend(_COMPARISON_STEPS * len(candidates))
     matches = difflib.get_close_matches(name, candidates, n=1, cutoff=SPELLING_CUTOFF)
     return matches[0] if matches else ""
 
 
-def _filter_known_types(value: Any) -> list[str]:
+def _filter_known_types(value: Any, spend: SpendSteps) -> list[str]:
     names = value if isinstance(value, list) else [value]
-    current_budget().spend(len(names) // _NAMES_PER_STEP)
+    spend(len(names) // _NAMES_PER_STEP)
     known = (name for name in names if isinstance(name, str) and name in _ARTICLES)
     return list(dict.fromkeys(known))
 
@@ -343,10 +349,10 @@ def _filter_strings(value: Any) -> list[str]:
     return [item for item in _as_list(value) if isinstance(item, str)]
 
 
-def _schema_of(error: ValidationError) -> Mapping[str, Any]:
+def _schema_of(error: Violation) -> Mapping[str, Any]:
     return error.schema if isinstance(error.schema, Mapping) else {}
 
 
-def _properties_of(error: ValidationError) -> Mapping[str, Any]:
+def _properties_of(error: Violation) -> Mapping[str, Any]:
     fields = _schema_of(error).get("properties", {})
     return fields if isinstance(fields, Mapping) else {}

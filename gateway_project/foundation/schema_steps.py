@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Final
+from typing import Final
 
 from gateway_project.foundation import abandonment
 
@@ -52,7 +51,6 @@ class StepBudget:
 
     Attributes:
         spent: Steps taken so far.
-        memo: Values computed once per validation, by kind and the id of a subschema.
 
     Example:
         >>> steps = StepBudget(10)
@@ -79,7 +77,6 @@ class StepBudget:
         self._until_check = _CHECK_EVERY
         self._deadline: float | None = None
         self.spent = 0
-        self.memo: dict[tuple[str, int | str], Any] = {}
 
     def spend(self, count: int = 1) -> None:
         """Charge steps to the budget.
@@ -111,23 +108,3 @@ class StepBudget:
             raise ValidationAbandoned
         if self._deadline is not None and self._clock() > self._deadline:
             raise StepBudgetExceeded(self._limit, bound="the processor time allowed for it")
-
-
-_current: ContextVar[StepBudget] = ContextVar("schema_steps")
-
-
-@contextmanager
-def use_step_budget(steps: StepBudget) -> Iterator[None]:
-    """Make a budget the current one within the block."""
-    token = _current.set(steps)
-    try:
-        with steps.limit_time():
-            yield
-    finally:
-        steps.memo.clear()  # ids are reused once a schema is gone
-        _current.reset(token)
-
-
-def current_budget() -> StepBudget:
-    """Return the current validation's budget; outside of one, a new budget of full size."""
-    return _current.get(None) or StepBudget()

@@ -350,7 +350,10 @@ def _make_first_key(path: Path, name: str) -> bytes:
     Raises:
         ConfigurationError: If the database holds sealed values.
     """
-    if table := sealed_columns.find_sealed_table(name):
+    table = sealed_columns.find_sealed_table(name)
+    # Another process may have created the key and sealed with it since this one looked: keys are
+    # written before what they seal, so the file is looked for after the values.
+    if table and not path.exists():
         raise ConfigurationError(
             f"{path} is missing, and the database holds values that it sealed (in {table}): set "
             "FOREGATE_HOME to the installation's data folder, or restore its keys folder from a "

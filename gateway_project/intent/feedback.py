@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
 from execution.planning import parse
-from execution.predicted_workflow import PredictedTask, list_tasks
-from execution.prediction_outcome import Verdict
+from execution.speculation.outcome import Verdict
 from execution.store.speculations import UnknownSpeculation
-from execution.workflow import Workflow
+from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
-from tools.catalogue import Catalogue
+from tools.catalogue import Catalogue, CatalogueTool
 
 MAX_ID_LENGTH: Final = 100
 """Characters of an invalid id that an error repeats."""
@@ -48,7 +47,7 @@ def parse_speculation_id(text: str) -> UUID:
 
 def find_stated_tasks(
     request: FeedbackRequest, *, caller: Caller, catalogue: Catalogue
-) -> tuple[PredictedTask, ...] | None:
+) -> tuple[WorkflowTask, ...] | None:
     """Return the tasks of the workflow that would have been right; None: not stated.
 
     Raises:
@@ -57,16 +56,15 @@ def find_stated_tasks(
     """
     if request.verdict is not Verdict.MODIFY or request.workflow is None:
         return None
-    workflow = parse.parse(request.workflow)
-    return list_tasks(workflow, lambda tool: catalogue.find_tool(tool, caller).pk)
+    tasks = parse.parse(request.workflow).tasks
+    return tuple(_name_tool(task, catalogue.find_tool(task.tool, caller)) for task in tasks)
 
 
-def list_known_tasks(workflow: Workflow, catalogue: Catalogue) -> tuple[PredictedTask, ...]:
+def list_known_tasks(workflow: Workflow, catalogue: Catalogue) -> tuple[WorkflowTask, ...]:
     """Return the tasks of a workflow with canonical tool ids; not those of removed tools."""
-    known = tuple(task for task in workflow.tasks if task.tool in catalogue.tools)
-    return list_tasks(Workflow(tasks=known), lambda tool: catalogue.tools[tool].pk)
+    found = ((task, catalogue.tools.get(task.tool)) for task in workflow.tasks)
+    return tuple(_name_tool(task, tool) for task, tool in found if tool is not None)
 
 
-def name_tools(catalogue: Catalogue) -> dict[int, str]:
-    """Return the canonical ids of all tools by primary key."""
-    return {tool.pk: tool.tool for tool in catalogue.tools.values()}
+def _name_tool(task: WorkflowTask, tool: CatalogueTool) -> WorkflowTask:
+    return replace(task, tool=tool.tool, pk=tool.pk)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.intent.suggest import build_context
 from graph.rank_intent import RankingUnavailable
-from tools.closeness import NOTHING_CLOSE_WARNING
+from tools.fusion import NOTHING_CLOSE_WARNING
 from tools.query_text import QueryError
 from tools.search import SearchHit
 from tools.translate import detect_language
@@ -15,7 +15,7 @@ from tools.translate import detect_language
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateway_project.find.request import FindRequest
+    from gateway_project.find.answers import FindRequest
     from gateway_project.intent.suggest import SuggestionView
     from graph.suggestion.workflow.assign_tools import ScoredTool
     from tools.search import SearchAnswer

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from execution import approval
-from gateway_project.find import unknown_names, work_context
-from gateway_project.find.alternatives import list_alternatives
-from gateway_project.intent import draft, parse
+from gateway_project.find import lookup, work_context
+from gateway_project.find.relation_rows import list_alternatives
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.record import GraphMetric
 from graph.topology import Topology
@@ -24,11 +23,14 @@ from learning.memory.context import Context
 from learning.memory.outcomes_of_context import ContextOutcomes, adjust_confidence
 from tools.danger import Danger
 from tools.foreign_text import quote_foreign
+from tools.query_text import QueryError
 from tools.visibility import Visibility
 
 if TYPE_CHECKING:
     from gateway_project.intent.answer import IntentRequest
+    from graph.rank_intent import RankedIntent
     from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.types import Suggestion, SuggestionContext, SuggestTool
     from tools.catalogue import CatalogueTool
 
@@ -87,8 +89,8 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type or
             is nested too deeply.
     """
-    reading = parse.read_request(request)
-    considered, name_warnings = unknown_names.find_named_tools(
+    reading = read_request(request)
+    considered, name_warnings = lookup.find_named_tools(
         view.visibility, request.considered, argument="tools_considered"
     )
     try:
@@ -103,13 +105,13 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         clause_count=len(reading.clauses),
     )
     suggestion = suggest_workflow(view, reading, ranked, parameters=request.parameters)
-    warnings: tuple[str, ...] = (unknown_names.NO_TOOLS_WARNING,)
+    warnings: tuple[str, ...] = (lookup.NO_TOOLS_WARNING,)
     if view.visibility.catalogue.tools:
         fallback_warning = (ranked.fallback_reason,) if ranked.fallback_reason else ()
         warnings = (
             *_warn_of_danger(view, suggestion),
             *name_warnings,
-            *parse.list_cautions(reading, ranked),
+            *list_cautions(reading, ranked),
             *fallback_warning,
         )
     calibration = IDENTITY if ranked.fallback_reason else view.calibration
@@ -235,6 +237,7 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
         metrics=view.metrics,
         binding_model=ranked.binding_model,
         knowledge=ranked.knowledge,
+        read=ranked.read,
         unranked_reason=ranked.fallback_reason,
     )
 
@@ -247,7 +250,7 @@ def _list_request_tools(ranked: RankedIntent) -> Iterator[int]:
 def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str) -> RankedIntent:
     tools = view.visibility.catalogue.list_usable(view.visibility.caller)
     return RankedIntent(
-        ranking=draft.draft_from_words(reading, tools),
+        ranking=draft_from_words(reading, tools),
         fallback_reason=f"drafted from words alone, without confidence: {reason}",
     )
 
@@ -282,3 +285,81 @@ def _list_healthy_alternatives(tool: CatalogueTool, view: SuggestionView) -> tup
         other for other in others if visibility.catalogue.tools[other].server not in troubles
     )
     return tuple(islice(healthy, MAX_ALTERNATIVES))
+
+
+MAX_TOOLS: Final = 5
+
+
+def draft_from_words(reading: IntentReading, tools: Sequence[CatalogueTool]) -> Ranking:
+    """Choose, for each clause of an intent, the tool that its words fit best.
+
+    Args:
+        reading: The intent.
+        tools: Tools that the caller may use.
+
+    Returns:
+        A ranking of one set with confidence 0; of none if no tool shares a word.
+    """
+    from graph.suggestion.ranking.rank import RankedSet, Ranking
+    from tools.catalogue_index import index_words, rank_by_words
+
+    index = index_words(tools)
+    texts = [clause.english for clause in reading.clauses]
+    chosen = dict.fromkeys(
+        hit.tool_pk for text in texts for hit in rank_by_words(text, index, limit=1)
+    )
+    draft = RankedSet(tools=tuple(chosen)[:MAX_TOOLS], confidence=0.0, probability=0.0)
+    return Ranking(
+        best=draft if chosen else None,
+        alternatives=(),
+        neighbours=(),
+        tool_probabilities={},
+        clause_shares={},
+        past_intent_count=0,
+        counted_runs=0,
+    )
+
+
+MIN_LETTERS: Final = 2
+"""Minimum for Latin text; a single character of another script may be a word."""
+FOREIGN_SCRIPT_SHARE: Final = 0.5
+"""Share of non-Latin letters from which a text counts as another script."""
+FAMILIAR_WORD_SHARE: Final = 0.25
+"""Minimum share of an intent's words that occur in tool texts, or a caution is added."""
+CONFIDENT_PROBABILITY: Final = 0.5
+"""Probability of the likeliest tool from which unfamiliar words are no concern."""
+
+
+def read_request(request: IntentRequest) -> IntentReading:
+    """Read an intent; blocking: the first call imports the suggestion modules.
+
+    Raises:
+        QueryError: If it contains no words.
+    """
+    from graph.suggestion.intent.reading import read_intent
+    from graph.suggestion.workflow import build  # noqa: F401 - so that the event loop need not
+
+    reading = read_intent(request.intent)
+    letters = [char for char in reading.text if char.isalpha()]
+    if not letters or (len(letters) < MIN_LETTERS and letters[0].isascii()):
+        raise QueryError("the intent contains no words: describe in words what should be done")
+    return reading
+
+
+def list_cautions(reading: IntentReading, ranked: RankedIntent) -> tuple[str, ...]:
+    """Warn about an intent in another script, or with few words that tools use."""
+    letters = [char for char in reading.english if char.isalpha()]
+    foreign_share = sum(not _is_latin(char) for char in letters) / max(len(letters), 1)
+    max_probability = max(ranked.ranking.tool_probabilities.values(), default=1.0)
+    if foreign_share < FOREIGN_SCRIPT_SHARE and (
+        ranked.known_word_share >= FAMILIAR_WORD_SHARE or max_probability >= CONFIDENT_PROBABILITY
+    ):
+        return ()
+    return (
+        "few words of the intent occur in tool texts, and most models know English best: check "
+        "the suggestion, or use the words of the tools",
+    )
+
+
+def _is_latin(char: str) -> bool:
+    return ord(char) < 0x250  # where Latin Extended-B ends

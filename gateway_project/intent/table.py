@@ -112,7 +112,8 @@ def _make_task_table(tasks: Iterable[Mapping[str, Any]], answer: Mapping[str, An
 def _format_value(value: Any) -> str:
     target = parse_reference(value)
     if target is not None:
-        return f"← {target.task}{target.pointer}"
+        selected = f" | {target.select}" if target.select else ""
+        return f"← {target.task}{target.pointer}{selected}"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
 

@@ -5,21 +5,96 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import django.db
 import structlog
 
+from gateway_project.access.roles import READ
 from gateway_project.foundation.database import is_database_away
 from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.reasons import summarize_error
-from gateway_project.live.mailbox import Ending, Mailbox
 from gateway_project.live.viewers import Viewer
 
 OUTAGE_RETRY_S: Final = 1.0
+MAX_WAITING: Final = 100
+"""Messages that may wait for a viewer; one that falls further behind is dropped."""
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """Why a connection ends.
+
+    Attributes:
+        code: Close code of the websocket; those from 4000 are ours.
+        reason: For people who read the log of their browser.
+    """
+
+    code: int
+    reason: str
+
+
+FAILED: Final = Ending(code=1011, reason="the live updates failed; see the log of the console")
+BUSY: Final = Ending(code=1013, reason="too many viewers, or the database is away; try later")
+SIGNED_OUT: Final = Ending(code=4401, reason="signed out")
+NOT_PERMITTED: Final = Ending(code=4403, reason="your role does not allow this")
+UNKNOWN: Final = Ending(code=4404, reason="there is no such thing for you")
+RIGHTS_CHANGED: Final = Ending(code=4409, reason="your rights changed; connect again")
+SLOW: Final = Ending(code=4429, reason="too slow; connect again and catch up")
+CROWDED: Final = Ending(code=4430, reason="too many live pages of yours; close some")
+SILENT: Final = Ending(code=1003, reason="viewers send nothing")
+
+
+class ViewerEnded(Exception):
+    """The viewer gets no further messages."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.reason)
+        self.ending = ending
+
+
+class Mailbox:
+    """Messages that wait for one viewer."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str] = deque()
+        self._changed = asyncio.Event()
+        self._ending: Ending | None = None
+
+    def put(self, message: str) -> None:
+        """Add a message; a viewer that reads too slowly is ended instead."""
+        if self._ending is not None:
+            return
+        if len(self._waiting) >= MAX_WAITING:
+            self.end(SLOW)
+            return
+        self._waiting.append(message)
+        self._changed.set()
+
+    def end(self, ending: Ending) -> None:
+        """End the viewer at once; what waits is not delivered, as they may no longer see it."""
+        if self._ending is None:
+            self._ending = ending
+        self._waiting.clear()
+        self._changed.set()
+
+    async def take(self) -> str:
+        """Wait for the next message.
+
+        Raises:
+            ViewerEnded: If there will be none.
+        """
+        while not self._waiting:
+            if self._ending is not None:
+                raise ViewerEnded(self._ending)
+            self._changed.clear()
+            await self._changed.wait()
+        return self._waiting.popleft()
 
 
 class Feed(ABC):
@@ -28,11 +103,13 @@ class Feed(ABC):
     For one event loop. Changes that come while it reads or pauses are read together afterwards.
 
     Attributes:
+        scope_needed: Scope of access that its viewers need.
         channels: Channels of notifications that may concern it.
         pause_s: Shortest time between two reads.
         poll_s: Longest time between two reads, as notifications may be lost on their way.
     """
 
+    scope_needed: ClassVar[str] = READ
     channels: ClassVar[frozenset[str]]
     pause_s: ClassVar[float] = 0.05
     poll_s: ClassVar[float] = 30.0
@@ -42,6 +119,18 @@ class Feed(ABC):
         self._wake = asyncio.Event()
         self._reading = asyncio.Lock()
         self._is_stalled = False
+
+    @classmethod  # noqa: B027 - whoever has the scope may see a list; its rows are chosen
+    def check_visible(cls, viewer: Viewer, **place: Any) -> None:
+        """Check that a viewer may see the feed at an address; blocking.
+
+        Args:
+            viewer: Who looks on.
+            place: What the address names, as the feed is made with.
+
+        Raises:
+            LookupError: If it does not exist, or not for them.
+        """
 
     def handle_notification(self, notification: Notification | None) -> None:
         """Note a notification that may concern this feed; None: some may have been lost."""

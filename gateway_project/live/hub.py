@@ -16,15 +16,15 @@ from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.shares import Bound
 from gateway_project.foundation.task_group import TaskGroup
-from gateway_project.live.feed import Feed
-from gateway_project.live.mailbox import (
+from gateway_project.live.feed import (
     BUSY,
     CROWDED,
     FAILED,
     RIGHTS_CHANGED,
     SIGNED_OUT,
-    Ending,
+    Feed,
     Mailbox,
+    ViewerEnded,
 )
 from gateway_project.live.relay import Deliver
 from gateway_project.live.viewers import Viewer, load_viewer
@@ -37,18 +37,6 @@ RECHECK_S: Final = 2.0
 RunRelay = Callable[[Deliver], Awaitable[None]]
 
 log = structlog.get_logger(__name__)
-
-
-class TooManyViewers(Exception):
-    """This process has as many viewers as it takes, of all users or of this one.
-
-    Attributes:
-        ending: Tells the viewer which.
-    """
-
-    def __init__(self, ending: Ending) -> None:
-        super().__init__(ending.reason)
-        self.ending = ending
 
 
 @dataclass(eq=False, kw_only=True)
@@ -102,7 +90,7 @@ class Hub:
             after: Number of the last event that they know.
 
         Raises:
-            TooManyViewers: If there is no room.
+            ViewerEnded: If there is no room.
         """
         self._check_room(seat.viewer.caller)
         self._seats.add(seat)
@@ -138,7 +126,7 @@ class Hub:
         held = sum(seat.viewer.caller.user == caller.user for seat in self._seats)
         is_superuser = caller.has_scope(SCOPE_ALL)
         if not VIEWERS.admits(held=held, in_all=len(self._seats), is_privileged=is_superuser):
-            raise TooManyViewers(CROWDED if held >= VIEWERS.each else BUSY)
+            raise ViewerEnded(CROWDED if held >= VIEWERS.each else BUSY)
 
     async def _run_common(self) -> None:
         async with TaskGroup() as group:

@@ -1,29 +1,38 @@
-"""The feed of one run: its events by number, and its state."""
+"""The feed of one run: its events by number, and its state.
+
+The state holds no payloads, so it is the same for all viewers.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
-from execution.changes import RunEvent
+from django.conf import settings
+
+from execution.changes import WHOLE_TASK, RunEvent
 from execution.store import views
 from execution.store.runs import UnknownRun
-from execution.view import RunView
-from gateway_project.foundation import notify
+from execution.view import ApprovalView, RunView, TaskView
+from gateway_project.foundation import notify, sealing
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.sealing import Sealer
-from gateway_project.live import run_state
-from gateway_project.live.feed import Feed, encode_message
-from gateway_project.live.mailbox import UNKNOWN
+from gateway_project.foundation.text import strip_invisible
+from gateway_project.live.feed import UNKNOWN, Feed, encode_message
 from gateway_project.live.viewers import Viewer
 from gateway_project.runs import run_json
+from gateway_project.runs.timeline import build_timeline
+from gateway_project.use_cases import control_run
 
 EVENT_PAGE: Final = 1_000
 KEPT_EVENTS: Final = 1_000
 """Newest events kept in memory, so that viewers who connect again need no read each."""
+MAX_TASKS: Final = 2_000
+"""Tasks and items of a run that are followed live; the page says how many more there are."""
 
 
 class RunFeed(Feed):
@@ -34,20 +43,28 @@ class RunFeed(Feed):
 
     Args:
         run: Id of the run.
-        sealer: Required to load runs; no payload is opened.
     """
 
     channels: ClassVar = frozenset({notify.RUNS, notify.RUN_WORK})
     poll_s: ClassVar = 5.0
 
-    def __init__(self, run: UUID, *, sealer: Sealer) -> None:
+    def __init__(self, run: UUID) -> None:
         super().__init__()
         self._run = run
         self._id = str(run)
-        self._sealer = sealer
+        self._sealer = _load_sealer()
         self._view: RunView | None = None
         self._events: deque[RunEvent] = deque(maxlen=KEPT_EVENTS)
         self._last_seq = 0
+
+    @classmethod
+    def check_visible(cls, viewer: Viewer, **place: Any) -> None:
+        """Check that a viewer may see the run; blocking.
+
+        Raises:
+            UnknownRun: If not.
+        """
+        control_run.find_run(viewer.caller, place["run"], sealer=_load_sealer())
 
     def is_concerned(self, notification: Notification) -> bool:
         """Whether a notification is about this run."""
@@ -61,14 +78,14 @@ class RunFeed(Feed):
             return []
         is_ahead = after > self._last_seq  # the database was restored to an earlier state
         missed = await self._load_missed(0 if is_ahead else after)
-        pages = run_state.cut_pages(missed, EVENT_PAGE)
+        pages = cut_pages(missed, EVENT_PAGE)
         messages = [_make_message("events", events=page) for page in pages[:-1]]
         whole = _make_message(
             "start",
             events=pages[-1],
             is_reset=is_ahead,
-            run=run_state.describe_run(self._view),
-            tasks=run_state.describe_tasks(self._view, None),
+            run=describe_run(self._view),
+            tasks=describe_tasks(self._view, None),
         )
         return [encode_message(message) for message in (*messages, whole)]
 
@@ -83,18 +100,18 @@ class RunFeed(Feed):
         if before is None:
             self._remember(events)
             return
-        for page in run_state.cut_pages(events, EVENT_PAGE)[:-1]:
+        for page in cut_pages(events, EVENT_PAGE)[:-1]:
             self.publish(_make_message("events", events=page))
         self._remember(events)
         if events or view != before:
-            last = run_state.cut_pages(events, EVENT_PAGE)[-1]
+            last = cut_pages(events, EVENT_PAGE)[-1]
             self.publish(
                 _make_message(
                     "changes",
                     events=last,
-                    run=run_state.describe_run(view),
-                    tasks=run_state.describe_tasks(view, before),
-                    removed=run_state.list_removed(view, before),
+                    run=describe_run(view),
+                    tasks=describe_tasks(view, before),
+                    removed=list_removed(view, before),
                 )
             )
 
@@ -136,3 +153,81 @@ def _load_events(run: UUID, *, after: int) -> list[RunEvent]:
 
 def _make_message(kind: str, *, events: Sequence[RunEvent], **fields: Any) -> dict[str, Any]:
     return {"type": kind, "events": [run_json.event_to_json(event) for event in events], **fields}
+
+
+def _load_sealer() -> Sealer:
+    """Return what loading runs requires; no payload is opened."""
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+
+
+def describe_run(view: RunView) -> dict[str, Any]:
+    """Return what a page shows of a run as a whole."""
+    return {
+        "status": view.status.value,
+        "is_final": view.status.is_final,
+        "version": view.version,
+        "last_seq": view.last_seq,
+        "started_at": _format_iso(view.started_at),
+        "ended_at": _format_iso(view.ended_at),
+        "error_code": view.error_code,
+        "more_tasks": max(0, len(view.tasks) - MAX_TASKS),
+        "waits_for": [_describe_approval(one) for one in view.pending_approvals],
+        "timeline": build_timeline(view).as_json(),
+    }
+
+
+def describe_tasks(view: RunView, before: RunView | None) -> list[dict[str, Any]]:
+    """Return the tasks that differ from an earlier view of the run; None: all."""
+    known = {} if before is None else {(task.task, task.item): task for task in before.tasks}
+    return [
+        _describe_task(task)
+        for task in view.tasks[:MAX_TASKS]
+        if known.get((task.task, task.item)) != task
+    ]
+
+
+def list_removed(view: RunView, before: RunView | None) -> list[str]:
+    """Return the tasks that a new workflow no longer has."""
+    if before is None or before.version == view.version:
+        return []
+    kept = {task.task for task in view.tasks}
+    return sorted({task.task for task in before.tasks} - kept)
+
+
+def _describe_task(task: TaskView) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "task": task.task,
+        "tool": strip_invisible(task.tool),
+        "status": task.status.value,
+        "attempts": task.attempts,
+        "started_at": _format_iso(task.started_at),
+        "ended_at": _format_iso(task.ended_at),
+        "duration_ms": task.duration_ms,
+        "error_code": task.error_code,
+        "result_bytes": task.result_bytes,
+    }
+    return described if task.item == WHOLE_TASK else described | {"item": task.item}
+
+
+def _describe_approval(approval: ApprovalView) -> Mapping[str, Any]:
+    return {
+        "id": str(approval.id),
+        "task": approval.task,
+        "tool": strip_invisible(approval.tool),
+        "reason": strip_invisible(approval.reason),
+        "expires_at": approval.expires_at.isoformat(),
+    }
+
+
+def _format_iso(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="milliseconds") if moment else None
+
+
+def cut_pages(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """Cut a sequence into pages; one empty page of none.
+
+    Example:
+        >>> cut_pages([1, 2, 3], 2), cut_pages([], 2)
+        ([[1, 2], [3]], [[]])
+    """
+    return [items[start : start + size] for start in range(0, len(items), size)] or [items]

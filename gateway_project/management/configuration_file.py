@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, OutputWrapper
+from django.core.management.base import OutputWrapper
 
 from gateway_project.access import callers
 from gateway_project.configuration.difference import Change
 from gateway_project.configuration.document import (
     MAX_BYTES,
     Document,
-    InvalidConfiguration,
     read_document,
 )
 from gateway_project.foundation import sealing, telemetry
@@ -59,21 +58,7 @@ def read_wanted(file: str) -> Document:
     return read_document(read_content(file, max_bytes=MAX_BYTES))
 
 
-def print_problems(command: BaseCommand, refused: InvalidConfiguration) -> None:
-    """Print each problem of a document with its place."""
-    for problem in refused.problems:
-        command.stderr.write(reveal_hidden(str(problem)), command.style.ERROR)
-    if (more := refused.count - len(refused.problems)) > 0:
-        command.stderr.write(f"and {more:,} more", command.style.ERROR)
-
-
 def print_changes(stdout: OutputWrapper, changes: Iterable[Change]) -> None:
     """Print a line on each change."""
     for change in changes:
         stdout.write(reveal_hidden(change.describe()))
-
-
-def problems_to_json(refused: InvalidConfiguration) -> dict[str, Any]:
-    """Return why a document was refused, for a report."""
-    problems: Sequence[dict[str, str]] = [problem._asdict() for problem in refused.problems]
-    return {"problem_count": refused.count, "problems": problems}

@@ -11,6 +11,7 @@ from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.postgres import failures
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import UnsealingFailed
+from gateway_project.use_cases.refusals import InvalidEntry
 
 EXPECTED_ERRORS = (ConfigurationError, UnsealingFailed, OperationalError, psycopg.OperationalError)
 UNMIGRATED_ERRORS = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
@@ -50,9 +51,8 @@ def _use_case_errors() -> tuple[type[Exception], ...]:
     if not apps.models_ready:
         return ()
     from gateway_project.access.callers import UnknownUser  # noqa: PLC0415 - see above
-    from gateway_project.use_cases.register_servers import (  # noqa: PLC0415 - see above
-        InvalidServerEntry,
+    from gateway_project.use_cases.curate_servers import (  # noqa: PLC0415 - see above
         RegistrationNotPermitted,
     )
 
-    return (UnknownUser, RegistrationNotPermitted, InvalidServerEntry)
+    return (UnknownUser, RegistrationNotPermitted, InvalidEntry)

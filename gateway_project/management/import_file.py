@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.access import callers
 from gateway_project.foundation.caller import Caller
+from tools.hidden_text import reveal_hidden
 
 
 def load_importer(username: str, *, permissions: Sequence[str], action: str) -> Caller:
@@ -35,6 +37,19 @@ def load_importer(username: str, *, permissions: Sequence[str], action: str) -> 
 def display_name(file: str) -> str:
     """Return the name of a file in messages."""
     return "standard input" if file == "-" else Path(file).name
+
+
+def print_problems(command: BaseCommand, problems: Sequence[Any], count: int) -> None:
+    """Print problems of a file, each with its place, and how many more there are."""
+    for problem in problems:
+        command.stderr.write(reveal_hidden(str(problem)), command.style.ERROR)
+    if (more := count - len(problems)) > 0:
+        command.stderr.write(f"and {more:,} more", command.style.ERROR)
+
+
+def problems_to_json(problems: Sequence[Any], count: int) -> dict[str, Any]:
+    """Return problems of a file, which are named tuples, for a report."""
+    return {"problem_count": count, "problems": [problem._asdict() for problem in problems]}
 
 
 def read_content(file: str, *, max_bytes: int) -> bytes:

@@ -16,6 +16,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.database import close_connections
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
+from gateway_project.management.refusals import refusing
 from gateway_project.management.teams import find_named_team
 from gateway_project.management.terminal import Terminal, open_terminal
 from gateway_project.readiness import NotReady
@@ -69,10 +70,8 @@ def suggest_for_team(
         kind="command",
     )
     request = IntentRequest(intent=intent, parameters=parameters, mode="suggest")
-    try:
+    with refusing(NotReady, ParameterError, QueryError, UnknownModel):
         return asyncio.run(_handle_intent(caller, request))
-    except (NotReady, ParameterError, QueryError, UnknownModel) as error:
-        raise CommandError(str(error)) from None
 
 
 async def _handle_intent(caller: Caller, request: IntentRequest) -> IntentAnswer:

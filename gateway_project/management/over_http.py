@@ -15,6 +15,8 @@ from gateway_project.foundation import config as configuration
 from gateway_project.foundation import stop_guard, telemetry
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.endpoint import ENDPOINT_PATH
+from gateway_project.foundation.postgres.failures import DatabaseUnavailable
+from gateway_project.management.refusals import refusing
 from gateway_project.mcp.attach.hosting import AttachOffer
 from gateway_project.mcp.http import access_log, address
 from gateway_project.mcp.http.address import AddressError, ListenAddress
@@ -45,12 +47,12 @@ def serve_over_http(
     """
     listen_address = _parse_listen_address(options)
     tls = _load_tls_files(options)
-    try:
+    with refusing(configuration.ConfigurationError, AddressError):
         config = configuration.load_config()
         telemetry.configure_logging(config, process="gateway")
+        if options["migrate"] or config.prepares_at_start:
+            _prepare(config, migrates=options["migrate"])
         listener = address.open_listener(listen_address)
-    except (configuration.ConfigurationError, AddressError) as error:
-        raise CommandError(str(error)) from None
     stop_guard.start_guard(KILL_TIMEOUT_S)
     application = Application(partial(_make_service, options, config, listen_address, prepare))
     command.stdout.write(_describe_listener(listener, options, tls))
@@ -59,6 +61,21 @@ def serve_over_http(
         serve_http(application, listener, tls=tls, proxies=config.trusted_proxies)
     finally:
         gc.enable()
+
+
+def _prepare(config: Config, *, migrates: bool) -> None:
+    """Prepare the installation as far as asked for; what is wrong ends the start.
+
+    Raises:
+        CommandError: If that fails; says what to do.
+    """
+    import django  # noqa: PLC0415 - else it is loaded beside the handshake
+
+    django.setup()
+    from gateway_project.use_cases import first_start  # noqa: PLC0415 - needs Django
+
+    with refusing(DatabaseUnavailable):
+        first_start.prepare_installation(config, migrates=migrates)
 
 
 def _parse_listen_address(options: Mapping[str, Any]) -> ListenAddress:
@@ -92,10 +109,8 @@ def _load_tls_files(options: Mapping[str, Any]) -> TlsFiles | None:
         return None
     key = Path(options["tls_key"]) if options["tls_key"] else None
     tls = TlsFiles(certificate=Path(options["tls_cert"]), key=key)
-    try:
+    with refusing(TlsUnusable):
         check_certificate(tls)
-    except TlsUnusable as error:
-        raise CommandError(str(error)) from None
     return tls
 
 

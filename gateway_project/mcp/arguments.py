@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from execution.prediction_outcome import Verdict
+from execution.planning.parse_task import describe_value
+from execution.speculation.outcome import Verdict
 from execution.workflow import OnError, RunOptions
-from gateway_project.find.request import FindRequest
-from gateway_project.foundation import json_size, schema, schema_conversion
+from gateway_project.find.answers import FindRequest
+from gateway_project.foundation import json_size, schema, schema_conversion, selection
 from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
-from gateway_project.runs.request import DEFAULT_WAIT_S, ControlRequest, RunRequest
+from gateway_project.mcp.smaller_results import WantedSize
+from gateway_project.runs.request import (
+    DEFAULT_WAIT_S,
+    MAX_DEADLINE_S,
+    ControlRequest,
+    RunRequest,
+)
 
-CONVERTED_KEY: Final = "foregate/converted"
-"""Key in `_meta` of what was converted in the arguments of a call."""
 MAX_SHOWN = 200
 """Characters of an unknown name that an error quotes."""
 MAX_STEPS: Final = 5_000
@@ -156,6 +161,62 @@ def _build_validation_schema(name: str) -> dict[str, Any]:
     return {**published, "properties": {**properties, "workflow": _ANY_WORKFLOW}}
 
 
+def read_timeout_s(name: str, args: Mapping[str, Any], *, max_s: float) -> float | None:
+    """Read the time limit of a call; None: it has none of its own.
+
+    Args:
+        name: The meta-tool.
+        args: Its arguments.
+        max_s: Longest limit of a call that its client waits for.
+
+    Raises:
+        InvalidRequest: If it is out of bounds.
+    """
+    advice = f"; what takes longer can be a task of {meta_tools.RUN}"
+    return _read_seconds(name, "/timeout_s", args.get("timeout_s"), max_s=max_s, advice=advice)
+
+
+def read_wanted_size(name: str, args: Mapping[str, Any]) -> WantedSize:
+    """Read what a client wants of a result.
+
+    Args:
+        name: The meta-tool.
+        args: Its arguments.
+
+    Raises:
+        InvalidRequest: If `select` is no JMESPath, or `max_tokens` no limit.
+    """
+    expression, max_tokens = args.get("select", ""), args.get("max_tokens")
+    if "select" in args:
+        try:
+            selection.check_selection(expression)
+        except selection.InvalidSelection as error:
+            raise _refuse(name, "/select", "a JMESPath expression", str(error)) from None
+    if max_tokens is not None and max_tokens < 1:
+        raise _refuse(name, "/max_tokens", "1 or more", f"it is {describe_value(max_tokens)}")
+    return WantedSize(
+        select=expression, max_tokens=None if max_tokens is None else int(max_tokens)
+    )
+
+
+def _refuse(name: str, path: str, expected: str, why: str) -> InvalidRequest:
+    message = f"{path[1:]} must be {expected}: {why}"
+    problem = schema.ArgumentProblem(path=path, message=message, expected=expected)
+    return InvalidRequest(name, (problem,))
+
+
+def _read_seconds(
+    name: str, path: str, given: float | None, *, max_s: float, advice: str = ""
+) -> float | None:
+    """Return a number of seconds within its bounds, which the published schema leaves out."""
+    if given is None or 0 < given <= max_s:
+        return given
+    expected = f"seconds, more than 0 and at most {max_s:,.10g}"
+    message = f"{path[1:]} must be {expected}, not {describe_value(given)}{advice}"
+    problem = schema.ArgumentProblem(path=path, message=message, expected=expected)
+    raise InvalidRequest(name, (problem,))
+
+
 def read_find_request(args: Mapping[str, Any]) -> FindRequest:
     """Read the arguments of search_tools."""
     return FindRequest(
@@ -181,7 +242,11 @@ def read_intent_request(args: Mapping[str, Any]) -> IntentRequest:
 
 
 def read_run_request(args: Mapping[str, Any]) -> RunRequest:
-    """Read the arguments of run_workflow."""
+    """Read the arguments of run_workflow.
+
+    Raises:
+        InvalidRequest: If the deadline is out of bounds.
+    """
     options = args.get("options", {})
     on_error = options.get("on_error")
     return RunRequest(
@@ -190,7 +255,12 @@ def read_run_request(args: Mapping[str, Any]) -> RunRequest:
         options=RunOptions(
             on_error=OnError(on_error) if on_error else OnError.STOP,
             per_layer_validation=options.get("per_layer_validation", False),
-            deadline_s=options.get("deadline_s"),
+            deadline_s=_read_seconds(
+                meta_tools.RUN,
+                "/options/deadline_s",
+                options.get("deadline_s"),
+                max_s=MAX_DEADLINE_S,
+            ),
         ),
         dry_run=options.get("dry_run", False),
         wait_s=float(options.get("wait_s", DEFAULT_WAIT_S)),

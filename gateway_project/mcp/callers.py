@@ -1,14 +1,14 @@
 """Identifies a request's caller by its connection, never by its content, and its session.
 
-Over HTTP the gate authenticates the bearer token before the protocol sees the request and stores
-the caller in the request's scope. Any other connection belongs to one caller: the process's own
-client, or the one bound by `bind_connection_caller`.
+Over HTTP the gate authenticates the bearer token before the protocol sees the request. Any other
+connection belongs to one caller: the process's own client, or the one bound by
+`bind_connection_caller`.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
     from gateway_project.readiness import Gateway
 
-CALLER_SCOPE_KEY: Final = "foregate.caller"
-"""Key of the caller in the scope of an HTTP request; the value None means the local caller."""
-TOKEN_SCOPE_KEY: Final = "foregate.token"  # noqa: S105 - the name of a key
-"""Key of the digest of its bearer token; empty: there is none."""
-GROUP_SCOPE_KEY: Final = "foregate.group"
-"""Key of the name of the tool group in its path; None: there is none."""
 _SESSION_KEY_BYTES: Final = 8
 _OWN_SESSION: Final = secrets.token_hex(_SESSION_KEY_BYTES)
 """Session of the process's own client, where its connection does not name one."""
@@ -35,8 +29,6 @@ _OWN_SESSION: Final = secrets.token_hex(_SESSION_KEY_BYTES)
 _connection_caller: ContextVar[Callable[[], Caller] | None] = ContextVar(
     "connection_caller", default=None
 )
-_request_caller: ContextVar[tuple[Caller | None, str | None]] = ContextVar("request_caller")
-"""Caller of the HTTP request being served, and the tool group in its path."""
 
 
 def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
@@ -47,56 +39,23 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
         gateway: Provides the local caller, the default.
 
     Raises:
-        KeyError: If an HTTP request has not been authenticated.
         NotReady: If the connection's user has lost the right to use it.
     """
     if ctx.request is None:
         get_caller = _connection_caller.get()
-        caller = get_caller() if get_caller is not None else gateway.caller
-        session = client_state.find_connection_key(ctx) or caller.session or _OWN_SESSION
-        trace = ""
+        caller, group = get_caller() if get_caller is not None else gateway.caller, None
     else:
-        scope = ctx.request.scope
-        caller = _resolve_caller(scope[CALLER_SCOPE_KEY], scope[GROUP_SCOPE_KEY], gateway)
-        session, trace = client_state.find_connection_key(ctx), ""
-        if not session:
-            token = scope.get(TOKEN_SCOPE_KEY, "")
-            session, trace = client_state.read_stateless_session(ctx, token=token)
-    return replace(caller, session=session, trace=trace)
+        caller, group = ctx.request.find_caller(gateway.caller), ctx.request.group
+    if not client_state.is_modern(ctx):
+        return client_state.state_of(ctx).bind_session(caller, group)
+    if ctx.request is None:
+        return replace(caller, session=caller.session or _OWN_SESSION, trace="")
+    session, trace = client_state.read_stateless_session(ctx, token=ctx.request.token)
+    return replace(limit_caller(caller, group), session=session, trace=trace)
 
 
-def note_caller(
-    scope: MutableMapping[str, Any],
-    caller: Caller | None,
-    *,
-    token: str = "",
-    group: str | None = None,
-) -> None:
-    """Store an HTTP request's caller in its scope; None means the local caller.
-
-    Args:
-        scope: Of the request.
-        caller: Its caller.
-        token: Digest of its bearer token; empty: there is none.
-        group: Name of the tool group in its path; None: there is none.
-    """
-    scope[CALLER_SCOPE_KEY] = caller
-    scope[TOKEN_SCOPE_KEY] = token
-    scope[GROUP_SCOPE_KEY] = group
-    _request_caller.set((caller, group))
-
-
-def caller_of_http_request(gateway: Gateway) -> Caller:
-    """Return the caller of the HTTP request being parsed, for SDK hooks without a context.
-
-    Raises:
-        LookupError: If the request has not been authenticated.
-    """
-    return _resolve_caller(*_request_caller.get(), gateway)
-
-
-def _resolve_caller(caller: Caller | None, group: str | None, gateway: Gateway) -> Caller:
-    caller = caller or gateway.caller
+def limit_caller(caller: Caller, group: str | None) -> Caller:
+    """Return a caller limited to the tool group in a path, if there is one."""
     return caller if group is None else caller.limit_to_group(group)
 
 

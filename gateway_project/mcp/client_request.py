@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mcp.server import ServerRequestContext
 
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import interaction
-from gateway_project.mcp.interaction import ServerReply, UpstreamOperation, UpstreamTurn
-from gateway_project.mcp.request_state import StateSubject
-from gateway_project.readiness import Readiness
+from gateway_project.mcp import client_state, interaction
+from gateway_project.mcp.exposure_choice import ClientView, find_view
+from gateway_project.mcp.interaction import UpstreamOperation, UpstreamTurn
+from gateway_project.mcp.request_state import FindTarget, StateSubject
+from gateway_project.mcp.results import ServerReply
 from tools.upstream.downstream import Downstream
 from tools.upstream.request import UpstreamRequest
 
@@ -30,13 +32,17 @@ class ClientRequest:
         ctx: The SDK's context.
         effects: Effects that serve the request.
         caller: Whom the request acts for.
-        readiness: Of the gateway.
     """
 
     ctx: ServerRequestContext[Any]
     effects: Effects
     caller: Caller
-    readiness: Readiness
+
+    @cached_property
+    def view(self) -> ClientView:
+        """What the client is shown of servers' tools, as far as no choice is needed."""
+        name, version = client_state.read_client(self.ctx)
+        return find_view(self.effects.exposure, self.caller, name=name, version=version)
 
     @property
     def forwardable_params(self) -> dict[str, Any]:
@@ -60,20 +66,21 @@ class ClientRequest:
         return interaction.build_downstream(self.ctx)
 
     def build_upstream_request(
-        self, turn: UpstreamTurn, params: Mapping[str, Any]
+        self, turn: UpstreamTurn, params: Mapping[str, Any], *, timeout_s: float | None = None
     ) -> UpstreamRequest:
         """Return the request to a server in one turn, with these parameters."""
         answered = {"inputResponses": turn.responses, "requestState": turn.state}
         return UpstreamRequest(
             method=self.ctx.method,
             params={**params, **{key: part for key, part in answered.items() if part is not None}},
+            timeout_s=timeout_s,
             meta=self.meta,
             progress=turn.progress,
             downstream=turn.downstream,
         )
 
     async def conclude_request(
-        self, target: Callable[[], str], operation: UpstreamOperation
+        self, target: FindTarget, operation: UpstreamOperation
     ) -> ServerReply:
         """Send a request to a server and forward the server's questions to the client.
 
@@ -81,12 +88,13 @@ class ClientRequest:
             target: Returns the id of the requested item, as in `StateSubject.find_target`.
             operation: Sends the request.
         """
+        if not client_state.is_modern(self.ctx):
+            return await interaction.conclude_handshake(self.ctx, target, operation)
         subject = StateSubject(
             caller=self.caller,
             method=self.ctx.method,
             params=self.ctx.params or {},
             find_target=target,
         )
-        return await interaction.conclude_request(
-            self.ctx, subject, self.effects.sealer, operation
-        )
+        sealer = self.effects.sealer
+        return await interaction.conclude_stateless(self.ctx, subject, sealer, operation)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
+import structlog
 from mcp.server import ServerRequestContext
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -23,9 +26,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from tools.resource_uris import ResourceAddress
 
 if TYPE_CHECKING:
-    from gateway_project.foundation.caller import SessionKey
+    from gateway_project.foundation.caller import Caller, SessionKey
 
 Context = ServerRequestContext[Any]
+
+log = structlog.get_logger(__name__)
 
 LOG_LEVELS: Final = (
     "debug",
@@ -41,11 +46,18 @@ DEFAULT_LOG_LEVEL: Final = "info"
 """Level for a client of the handshake era that never set one."""
 FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
+_OFFICIAL_EXTENSIONS: Final = "io.modelcontextprotocol/"
+_FORWARDED_EXTENSIONS: Final = frozenset(
+    {f"{_OFFICIAL_EXTENSIONS}ui", f"{_OFFICIAL_EXTENSIONS}skills"}
+)
+"""Official extensions that need nothing of the gateway; others, such as tasks, have methods of
+their own or concern who signs in."""
 MAX_CLIENT_NAME_CHARS: Final = 100
 """Characters of a client's name that tell its sessions apart."""
 _TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 """`traceparent` of the W3C Trace Context; the group is the id of the trace."""
-_STATE_KEY: Final = "foregate"
+CLOSE_TIMEOUT_S: Final = 5.0
+"""Time that what is run at the end of a connection may take."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -60,6 +72,7 @@ class ClientState:
         is_following: Whether it receives change notifications.
         capabilities: Forwarded capabilities that it declared; None until first read.
         ends_session: Whether its end is recorded as that of a session.
+        at_end: What is run when the connection ends.
     """
 
     connection_key: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -69,34 +82,41 @@ class ClientState:
     is_following: bool = False
     capabilities: Mapping[str, Any] | None = None
     ends_session: bool = False
+    at_end: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _bound: tuple[Caller, str | None, Caller] | None = None
+
+    def bind_session(self, caller: Caller, group: str | None) -> Caller:
+        """Return a caller with the session of this connection, limited to a tool group if given.
+
+        The same caller gets the same object, which remembers what is derived from it.
+        """
+        if self._bound is None or self._bound[0] is not caller or self._bound[1] != group:
+            limited = caller if group is None else caller.limit_to_group(group)
+            bound = replace(limited, session=self.connection_key, trace="")
+            self._bound = caller, group, bound
+        return self._bound[2]
 
 
 def state_of(ctx: Context) -> ClientState:
-    """Return the state of a request's connection."""
-    # The SDK has a dictionary for this on each connection, but no public accessor.
-    state: dict[str, Any] = ctx.session._connection.state
-    client_state = state.get(_STATE_KEY)
-    if not isinstance(client_state, ClientState):
-        client_state = state[_STATE_KEY] = ClientState()
-    return client_state
+    """Return the state of a request's connection, of the handshake era."""
+    state: ClientState = ctx.lifespan_context.client
+    return state
 
 
-def run_at_end(ctx: Context, callback: Callable[[], Awaitable[None]]) -> None:
-    """Run a callback, which may take a few seconds, when the request's connection ends.
-
-    Each request of 2026-07-28 has a connection of its own.
-    """
-    ctx.session._connection.exit_stack.push_async_callback(callback)
+async def close(state: ClientState) -> None:
+    """Run what is to be run at the end of a connection; errors are logged."""
+    with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True) as limit:
+        try:
+            await state.at_end.aclose()
+        except Exception:
+            log.exception("the end of a connection failed")
+    if limit.cancelled_caught:
+        log.warning("the end of a connection took too long")
 
 
 def is_modern(ctx: Context) -> bool:
     """Whether a request is of the stateless era."""
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def find_connection_key(ctx: Context) -> str:
-    """Return the key of the connection that a request belongs to; empty in the stateless era."""
-    return "" if is_modern(ctx) else state_of(ctx).connection_key
 
 
 def read_stateless_session(ctx: Context, *, token: str) -> tuple[str, str]:
@@ -120,13 +140,27 @@ def read_stateless_session(ctx: Context, *, token: str) -> tuple[str, str]:
 
 def read_client_name(ctx: Context) -> str:
     """Return the name that a client states, shortened; empty: none."""
+    return read_client(ctx)[0]
+
+
+def read_client(ctx: Context) -> tuple[str, str]:
+    """Return the name and the version that a client states, shortened; empty: none."""
     if is_modern(ctx):
-        client = _read_meta(ctx).get(CLIENT_INFO_META_KEY)
-        name = client.get("name") if isinstance(client, Mapping) else None
-    else:
-        params = ctx.session.client_params
-        name = params.client_info.name if params else None
-    return str(name or "")[:MAX_CLIENT_NAME_CHARS]
+        return read_client_info(_read_meta(ctx))
+    params = ctx.session.client_params
+    client = params.client_info if params else None
+    return _shorten_info(client.name, client.version) if client else ("", "")
+
+
+def read_client_info(meta: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the same from the `_meta` of a stateless request."""
+    client = meta.get(CLIENT_INFO_META_KEY)
+    known = client if isinstance(client, Mapping) else {}
+    return _shorten_info(known.get("name"), known.get("version"))
+
+
+def _shorten_info(name: object, version: object) -> tuple[str, str]:
+    return str(name or "")[:MAX_CLIENT_NAME_CHARS], str(version or "")[:MAX_CLIENT_NAME_CHARS]
 
 
 def read_capabilities(ctx: Context) -> Mapping[str, Any]:
@@ -165,8 +199,16 @@ def _read_meta(ctx: Context) -> Mapping[str, Any]:
 def _filter_capabilities(declared: object) -> Mapping[str, Any]:
     if not isinstance(declared, Mapping):
         return {}
-    return {
+    forwarded = {
         key: declared[key]
         for key in FORWARDED_CAPABILITIES
         if isinstance(declared.get(key), Mapping)
     }
+    extensions = declared.get("extensions")
+    if isinstance(extensions, Mapping):
+        forwarded["extensions"] = {
+            name: settings
+            for name, settings in extensions.items()
+            if name in _FORWARDED_EXTENSIONS or not name.startswith(_OFFICIAL_EXTENSIONS)
+        }
+    return forwarded

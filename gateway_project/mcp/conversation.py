@@ -20,9 +20,10 @@ _LOST_MESSAGE: Final = (
 )
 _CODE: Final = "gateway_lost"
 # A response as the gateway itself encodes it; any other line is parsed completely.
-_RESPONSE: Final = re.compile(
-    rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)"'
+RESPONSE: Final = re.compile(
+    rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(result|error)":'
 )
+"""A response as the gateway encodes it: its id as JSON, and which member follows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +46,10 @@ def is_replay_response(identifier: Any) -> bool:
 
 def read_response_id(line: bytes) -> Any:
     """Return the request id that a line answers; None if it is no response."""
-    match = _RESPONSE.match(line)
+    match = RESPONSE.match(line)
     if match:
         return json.loads(match[1])
-    message = _parse_message(line)
+    message = parse_message(line)
     is_response = "method" not in message and ("result" in message or "error" in message)
     return message.get("id") if is_response else None
 
@@ -64,22 +65,24 @@ class Conversation:
 
     def record_sent(self, line: bytes) -> None:
         """Record a line that the client sent."""
-        message = _parse_message(line)
+        message = parse_message(line)
         method = message.get("method")
         if not isinstance(method, str):
             return
         if "id" in message:
-            self._pending[_make_id_key(message["id"])] = method
+            self._pending[make_id_key(message["id"])] = method
         self._record_state(method, message)
 
     def record_answered(self, identifier: Any) -> None:
         """Record that a request is answered; None is ignored."""
-        self._pending.pop(_make_id_key(identifier), None)
+        self._pending.pop(make_id_key(identifier), None)
 
     def take_failed_answers(self) -> Iterator[bytes]:
         """Yield an error answer for each pending request and forget them all."""
         for (_, identifier), method in self._pending.items():
-            yield _write_line({"jsonrpc": "2.0", "id": identifier, **_build_failure(method)})
+            if is_replay_response(identifier):
+                continue
+            yield write_line({"jsonrpc": "2.0", "id": identifier, **_build_failure(method)})
         self._pending.clear()
 
     def list_replay_lines(self) -> tuple[bytes, ...]:
@@ -90,7 +93,7 @@ class Conversation:
             *self._subscribed.values(),
         ]
         return tuple(
-            _write_line(
+            write_line(
                 {**message, "id": f"{REPLAY_ID_PREFIX}{index}"} if "id" in message else message
             )
             for index, message in enumerate(messages)
@@ -105,7 +108,7 @@ class Conversation:
             case "notifications/initialized":
                 self._handshake = [*self._handshake[:1], message]
             case "notifications/cancelled":
-                self._pending.pop(_make_id_key(params.get("requestId")), None)
+                self._pending.pop(make_id_key(params.get("requestId")), None)
             case "logging/setLevel":
                 self._log_level = message
             case "resources/subscribe":
@@ -114,7 +117,7 @@ class Conversation:
                 self._subscribed.pop(str(params.get("uri")), None)
 
 
-def _make_id_key(identifier: Any) -> tuple[type, Any]:
+def make_id_key(identifier: Any) -> tuple[type, Any]:
     """Return a dict key that tells 1 from "1" and accepts invalid ids."""
     hashable = isinstance(identifier, str | int)
     return type(identifier), identifier if hashable else str(identifier)
@@ -134,7 +137,8 @@ def _build_failure(method: str) -> Mapping[str, Any]:
     }
 
 
-def _parse_message(line: bytes) -> dict[str, Any]:
+def parse_message(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line; an empty one if it holds none."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -142,6 +146,7 @@ def _parse_message(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _write_line(message: Mapping[str, Any]) -> bytes:
+def write_line(message: Mapping[str, Any]) -> bytes:
+    """Return a message as a line."""
     # ASCII escapes also carry unpaired surrogates, which a client may have sent.
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"

@@ -11,7 +11,6 @@ from mcp_types import (
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
-    JSONRPCRequest,
     JSONRPCResponse,
     RequestId,
 )
@@ -19,7 +18,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from gateway_project.foundation import json_pieces, json_size, surrogates
 from gateway_project.foundation.computing import run_in_message_thread
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 
 MAX_DEPTH: Final = 200
 """Nesting limit of a message. The parser in the SDK's clients accepts no more, and a client waits
@@ -128,14 +127,9 @@ def answer_to_json(
         return _write_error_answer(request_id, error)
 
 
-def build_unsent_error(
-    request: JSONRPCRequest, why: str = "cannot be written as JSON"
-) -> JSONRPCError:
+def describe_unsent(why: str = "cannot be written as JSON") -> ErrorData:
     """Return the error for the sender of a request to the client that was not sent."""
-    text = f"the request {why}; it was not sent"
-    return JSONRPCError(
-        jsonrpc="2.0", id=request.id, error=ErrorData(code=INTERNAL_ERROR, message=text)
-    )
+    return ErrorData(code=INTERNAL_ERROR, message=f"the request {why}; it was not sent")
 
 
 def _log_unsent(method: str, error: UnencodableMessage) -> None:
@@ -148,6 +142,6 @@ def _write_error_answer(request_id: RequestId | None, reason: UnencodableMessage
         f"{_CODE}: the answer cannot be written as JSON that a client can read: it is nested "
         "too deeply or holds an unpaired surrogate; see the gateway's log"
     )
-    error = {"code": INTERNAL_ERROR, "message": text, "data": {META_KEY: {"code": _CODE}}}
+    error = {"code": INTERNAL_ERROR, "message": text, "data": {ERROR_KEY: {"code": _CODE}}}
     identifier = None if surrogates.has_lone_surrogate(request_id) else request_id
     return encode_message({"jsonrpc": "2.0", "id": identifier, "error": error})

@@ -15,11 +15,11 @@ from mcp_types import (
     INVALID_REQUEST,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     URL_ELICITATION_REQUIRED,
-    CallToolResult,
 )
 
 from execution.call_errors import (
     ApprovalRequired,
+    DeadlineExceeded,
     InvalidArguments,
     ToolUnavailable,
 )
@@ -30,10 +30,10 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import questions
 from gateway_project.mcp.arguments import InvalidRequest
-from gateway_project.mcp.failure import META_KEY, report_failure
 from gateway_project.mcp.paging import InvalidCursor
 from gateway_project.mcp.questions import InputUnavailable
 from gateway_project.mcp.request_state import InvalidRequestState
+from gateway_project.mcp.results import ERROR_KEY, ServerReply, report_failure
 from gateway_project.pass_through import (
     AmbiguousResource,
     PassThroughError,
@@ -44,7 +44,7 @@ from gateway_project.pass_through import (
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
 from tools.catalogue import UnknownTool
-from tools.upstream.errors import UpstreamRefused
+from tools.upstream.errors import CallTimedOut, UpstreamRefused
 
 INTERNAL_CODE: Final = "internal_error"
 MAX_PROBLEMS: Final = 50
@@ -68,15 +68,22 @@ _INVALID_PARAMS_ERRORS: Final = (
     UnknownPrompt,
 )
 
+_LONGER_CALLS: Final = (
+    "; a run of run_workflow goes on without you, and get_run returns its result"
+)
+"""What a client can do about a call that ran out of time."""
+
 log = structlog.get_logger(__name__)
 
 
-def build_error_result(error: Exception) -> CallToolResult:
+def build_error_result(error: Exception) -> ServerReply:
     """Return the tool result that reports an error to the model.
 
     An unexpected error is logged with its traceback; the client gets the request id to look up.
     """
     code, message = explain_error(error)
+    if isinstance(error, DeadlineExceeded) or (isinstance(error, CallTimedOut) and error.is_call):
+        message += _LONGER_CALLS
     data = {"request_id": telemetry.current_request_id(), **collect_error_data(error)}
     return report_failure(code, message, hint=_write_hint(error), data=data)
 
@@ -120,7 +127,7 @@ def to_protocol_error(error: Exception, *, modern: bool) -> MCPError:
     if isinstance(error, UnknownResult):
         data["uri"] = error.uri
     number = _choose_rpc_code(error, modern=modern)
-    return MCPError(number, f"{code}: {message}", {**data, META_KEY: own})
+    return MCPError(number, f"{code}: {message}", {**data, ERROR_KEY: own})
 
 
 def _extract_data(error: UpstreamRefused) -> Any:

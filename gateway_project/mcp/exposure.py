@@ -13,16 +13,21 @@ from mcp_types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter, ValidationError
 
 from execution.call import SCOPE
-from gateway_project.effects import Exposure
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.exposure_setting import Exposure
 from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from gateway_project.mcp.listed_schema import adapt_schema
+from gateway_project.mcp.results import strip_own_keys
+from tools import ids
 from tools.catalogue import Catalogue, CatalogueTool
 
 MAX_CACHED: Final = 20_000
 _LATEST_VERSION: Final = "2026-07-28"
 _STRICTEST_VERSION: Final = "2025-11-25"
 """Version whose clients reject a whole list because of one invalid definition."""
+_NOT_LISTED: Final = frozenset({"execution", "annotations"})
+"""Extras that are not listed as they are: the gateway runs no tasks for clients, and hints are
+listed among the others."""
 _ANNOTATION_TYPES: Final[Mapping[str, type]] = {
     **dict.fromkeys(("destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint"), bool),
     "title": str,
@@ -46,25 +51,37 @@ class ExposedTools:
 
 
 _NO_TOOLS: Final = ExposedTools()
-_definition_cache: dict[tuple[str, str], tuple[Definition, Definition]] = {}
+_definition_cache: dict[tuple[str, str, bool], tuple[Definition, Definition]] = {}
 _headerless_tools: set[tuple[str, str]] = set()
 """Definition hash and name of tools without header arguments: their schemas are read once."""
 
 
-def list_exposed(catalogue: Catalogue, caller: Caller, exposure: Exposure) -> ExposedTools:
+def list_exposed(
+    catalogue: Catalogue,
+    caller: Caller,
+    exposure: Exposure,
+    *,
+    name_limit: int = ids.MAX_EXPOSED_LENGTH,
+) -> ExposedTools:
     """Return the tools listed beside the meta-tools.
 
-    The result is built once for each catalogue, exposure, team and group; of the caller's scopes
-    only the permission to call tools matters.
+    The result is built once for each catalogue, exposure, limit, team and group; of the caller's
+    scopes only the permission to call tools matters.
+
+    Args:
+        catalogue: As it is now.
+        caller: Who asks.
+        exposure: Chosen for the client: not `auto`.
+        name_limit: Characters of a name that the client takes.
     """
     if exposure == "meta" or not caller.has_scope(SCOPE):
         return _NO_TOOLS
-    key = ("shown", exposure, caller.team, caller.group)
+    key = ("shown", exposure, name_limit, caller.team, caller.group)
     exposed: ExposedTools | None = catalogue.derived_cache.get(key)
     if exposed is None:
         tools = [tool for tool in catalogue.list_usable(caller) if _is_exposed(tool, exposure)]
-        named = sorted((catalogue.exposed_name(tool.tool), tool) for tool in tools)
-        definitions = [_get_definitions(tool, name) for name, tool in named]
+        named = {catalogue.exposed_name(tool.tool, limit=name_limit): tool for tool in tools}
+        definitions = [_get_definitions(tool, name) for name, tool in sorted(named.items())]
         exposed = ExposedTools(
             items=[modern for modern, _ in definitions],
             handshake_items=[handshake for _, handshake in definitions],
@@ -74,17 +91,30 @@ def list_exposed(catalogue: Catalogue, caller: Caller, exposure: Exposure) -> Ex
 
 
 def find_exposed(
-    catalogue: Catalogue, caller: Caller, exposure: Exposure, name: str
+    catalogue: Catalogue,
+    caller: Caller,
+    exposure: Exposure,
+    name: str,
+    *,
+    name_limit: int = ids.MAX_EXPOSED_LENGTH,
 ) -> CatalogueTool | None:
-    """Return the tool that a client may call by its exposed name, usable or not."""
+    """Return the tool that a client may call by its exposed name, usable or not.
+
+    Under `auto` that is any tool: a session may know names that it is no longer shown.
+    """
     if exposure == "meta":
         return None
-    tool = catalogue.find_exposed(name, caller)
+    tool = catalogue.find_exposed(name, caller, limit=name_limit)
     return tool if tool is not None and _is_exposed(tool, exposure) else None
 
 
 def find_input_schema(
-    catalogue: Catalogue, caller: Caller, exposure: Exposure, name: str
+    catalogue: Catalogue,
+    caller: Caller,
+    exposure: Exposure,
+    name: str,
+    *,
+    name_limit: int = ids.MAX_EXPOSED_LENGTH,
 ) -> Mapping[str, Any] | None:
     """Return the schema that checks the headers of a caller's call by an exposed name.
 
@@ -92,7 +122,7 @@ def find_input_schema(
         None if the tool is not visible to the caller, or its listed schema mirrors no arguments as
         headers.
     """
-    tool = find_exposed(catalogue, caller, exposure, name)
+    tool = find_exposed(catalogue, caller, exposure, name, name_limit=name_limit)
     if tool is None or not tool.is_usable:
         return None
     key = (tool.definition_hash, name)
@@ -109,14 +139,14 @@ def find_input_schema(
 
 
 def _is_exposed(tool: CatalogueTool, exposure: Exposure) -> bool:
-    return exposure == "full" or (exposure == "hybrid" and tool.pinned)
+    return exposure in {"full", "auto"} or (exposure == "hybrid" and tool.pinned)
 
 
 def _get_definitions(tool: CatalogueTool, name: str) -> tuple[Definition, Definition]:
     """Return a tool's definition for each era, built once for each pinned definition and name."""
     if not tool.definition_hash:
         return _build_definitions(tool, name)
-    key = (tool.definition_hash, name)
+    key = (tool.definition_hash, name, tool.extras is None)
     definitions = _definition_cache.get(key)
     if definitions is None:
         if len(_definition_cache) >= MAX_CACHED:
@@ -126,16 +156,18 @@ def _get_definitions(tool: CatalogueTool, name: str) -> tuple[Definition, Defini
 
 
 def _build_definitions(tool: CatalogueTool, name: str) -> tuple[Definition, Definition]:
-    definition: Definition = {"name": name}
+    extras = _list_extras(tool)
+    definition: Definition = {**extras, "name": name}
     if tool.title:
         definition["title"] = strip_invisible(tool.title)
     if tool.description:
         definition["description"] = strip_invisible(tool.description)
     definition["inputSchema"] = _build_input_schema(tool)
-    if tool.annotations:
+    hints = {**(tool.extras or {}).get("annotations", {}), **tool.annotations}
+    if hints:
         definition["annotations"] = {
             key: value
-            for key, value in strip_invisible_deep(tool.annotations).items()
+            for key, value in strip_invisible_deep(hints).items()
             if isinstance(value, _ANNOTATION_TYPES.get(key, object))
         }
     output = tool.output_schema
@@ -146,6 +178,15 @@ def _build_definitions(tool: CatalogueTool, name: str) -> tuple[Definition, Defi
     is_object = output.get("type") == "object"  # the only type that the handshake era knows
     handshake = modern if is_object else definition
     return modern, _require_valid(handshake, version=_STRICTEST_VERSION)
+
+
+def _list_extras(tool: CatalogueTool) -> Definition:
+    """Return the other members as listed; of `_meta`, nothing in the gateway's own name."""
+    extras = {key: value for key, value in (tool.extras or {}).items() if key not in _NOT_LISTED}
+    stripped: Definition = strip_invisible_deep(extras)
+    if "_meta" in stripped:
+        stripped["_meta"] = strip_own_keys(stripped["_meta"])
+    return stripped
 
 
 def _build_input_schema(tool: CatalogueTool) -> Any:

@@ -6,13 +6,16 @@ import difflib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolRequestParams, CallToolResult, TextContent
+from pydantic import BaseModel
 
+from execution.availability import require_read
 from execution.view import ApprovalView
 from gateway_project import flow
 from gateway_project.find.answers import ToolDescription
@@ -30,18 +33,20 @@ from gateway_project.mcp import (
     meta_tools,
     questions,
     resource_requests,
-    results,
     run_calls,
     served,
+    smaller_results,
     subscriptions,
 )
 from gateway_project.mcp.arguments import UnknownMetaTool
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
+from gateway_project.mcp.interaction import UpstreamTurn
+from gateway_project.mcp.results import CONVERTED_KEY, ServerReply
 from gateway_project.mcp.run_progress import make_watcher
+from gateway_project.mcp.smaller_results import WantedSize
 from gateway_project.readiness import NotReady, Readiness
+from gateway_project.runs import task_results
 from gateway_project.runs.direct_call import UserChannel
-from gateway_project.runs.task_results import early_run_to_json
 from tools import ids
 from tools.catalogue import UnknownTool
 from tools.upstream.request import CALL_METHOD
@@ -55,7 +60,7 @@ _LIST_METHODS: Final = frozenset(
 Context = ServerRequestContext[Any]
 
 
-async def handle_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
+async def handle_request(readiness: Readiness, ctx: Context) -> ServerReply | BaseModel:
     """Serve a client's request.
 
     Failures of a tool call are reported in its result, where the model reads them; failures of
@@ -65,42 +70,48 @@ async def handle_request(readiness: Readiness, ctx: Context, params: Any) -> Any
         NotReady: If a list is requested before the gateway is ready.
         MCPError: If the request fails in a way that only the protocol can report.
     """
-    with telemetry.bind_request_id(telemetry.current_request_id()):
-        try:
-            return await _serve_request(readiness, ctx, params)
-        except MCPError:
-            raise
-        except Exception as error:
-            if isinstance(error, NotReady) and ctx.method in _LIST_METHODS:
-                raise
-            modern = client_state.is_modern(ctx)
-            if ctx.method != CALL_METHOD or errors.is_protocol_error(error, modern=modern):
-                raise errors.to_protocol_error(error, modern=modern) from error
-            return errors.build_error_result(error)
-
-
-async def _serve_request(readiness: Readiness, ctx: Context, params: Any) -> Any:
+    if not telemetry.current_request_id():  # over HTTP, the gate has bound one
+        with telemetry.bind_request_id():
+            return await handle_request(readiness, ctx)
+    params: Mapping[str, Any] = ctx.params or {}
     args: Mapping[str, Any] = {}
-    is_meta_tool = ctx.method == CALL_METHOD and params.name in _META_TOOL_HANDLERS
     converted: list[Any] = []
-    if is_meta_tool:
-        args, converted = arguments.read_arguments(params.name, params.arguments)
-    gateway = await readiness.wait_for_gateway()
-    request = ClientRequest(
-        ctx=ctx,
-        effects=gateway.effects,
-        caller=callers.caller_of(ctx, gateway),
-        readiness=readiness,
+    serve_meta_tool = (
+        _META_TOOL_HANDLERS.get(params["name"]) if ctx.method == CALL_METHOD else None
     )
-    _record_end(request)
-    if is_meta_tool:
-        result = await _META_TOOL_HANDLERS[params.name](request, args)
-        if converted:
-            said, key = {**(result.meta or {})}, arguments.CONVERTED_KEY
-            said[key] = [*converted, *said.get(key, ())]
-            result = result.model_copy(update={"meta": said})
-        return result
-    return await _METHOD_HANDLERS[ctx.method](request, params)
+    try:
+        if serve_meta_tool is not None:
+            args, converted = arguments.read_arguments(params["name"], params.get("arguments"))
+        gateway = await readiness.wait_for_gateway()
+        caller = callers.caller_of(ctx, gateway)
+        request = ClientRequest(ctx=ctx, effects=gateway.effects, caller=caller)
+        _record_end(request)
+        if serve_meta_tool is None:
+            return await _METHOD_HANDLERS[ctx.method](request, params)
+        reply = await serve_meta_tool(request, args)
+    except MCPError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the edge; an unexpected one is logged
+        return _answer_error(ctx, error)
+    if not converted:
+        return reply
+    notes = [*converted, *reply.meta.get(CONVERTED_KEY, ())]
+    return replace(reply, meta={**reply.meta, CONVERTED_KEY: notes})
+
+
+def _answer_error(ctx: Context, error: Exception) -> ServerReply:
+    """Return the result that reports an error.
+
+    Raises:
+        NotReady: If a list is requested before the gateway is ready.
+        MCPError: If the request fails in a way that only the protocol can report.
+    """
+    if isinstance(error, NotReady) and ctx.method in _LIST_METHODS:
+        raise error
+    modern = client_state.is_modern(ctx)
+    if ctx.method != CALL_METHOD or errors.is_protocol_error(error, modern=modern):
+        raise errors.to_protocol_error(error, modern=modern) from error
+    return errors.build_error_result(error)
 
 
 def _record_end(request: ClientRequest) -> None:
@@ -108,8 +119,10 @@ def _record_end(request: ClientRequest) -> None:
 
     A stateless request has no connection: its session ends with silence.
     """
+    if client_state.is_modern(request.ctx):
+        return
     state = client_state.state_of(request.ctx)
-    if client_state.is_modern(request.ctx) or state.ends_session:
+    if state.ends_session:
         return
     state.ends_session = True
     memory, caller = request.effects.memory, request.caller
@@ -117,84 +130,129 @@ def _record_end(request: ClientRequest) -> None:
     async def record() -> None:
         memory.record_session_end(caller)
 
-    client_state.run_at_end(request.ctx, record)
+    state.at_end.push_async_callback(record)
 
 
-async def _serve_search(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def _serve_search(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     with telemetry.search_seconds.time():
         result = await flow.find_tools(
             request.effects, request.caller, arguments.read_find_request(args)
         )
     telemetry.searches.labels("ok" if result.tools else "nothing").inc()
-    return _build_structured_result(result.as_json())
+    found = result.as_json()
+    for card in found["tools"]:
+        card["name"] = _find_listed_name(request, card["tool"]) or card["name"]
+    return _build_structured_result(found)
 
 
-async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def _serve_intent(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     with telemetry.intent_seconds.time():
         answer = await flow.handle_intent(
             request.effects, request.caller, arguments.read_intent_request(args)
         )
     telemetry.intents.labels(answer.mode.value).inc()
     told, blocks = await large_results.lift_media(
-        request, answer.as_json() | early_run_to_json(answer.ahead.results)
+        request, answer.as_json() | task_results.speculative_run_to_json(answer.ahead)
     )
-    result = _build_structured_result(told)
-    return result.model_copy(update={"content": [*result.content, *blocks]})
+    raw = _build_structured_result(told).raw
+    meta = task_results.describe_meta(task_results.collect_speculative(answer.ahead))
+    return ServerReply(raw={**raw, "content": [*raw["content"], *blocks]}, meta=meta)
 
 
-async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     feedback = await flow.give_feedback(
         request.effects, request.caller, arguments.read_feedback_request(args)
     )
     return _build_structured_result(feedback.as_json())
 
 
-async def _serve_describe(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def _serve_describe(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
+    await _await_listing(request, args["tool"])
     description = await flow.describe_tool(request.effects, request.caller, args["tool"])
-    name = request.effects.catalogue().exposed_name(description.tool.tool)
+    name = _find_listed_name(request, description.tool.tool)
     return await run_in_worker_thread(_build_description_result, description, name)
 
 
-async def _serve_call(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+def _find_listed_name(request: ClientRequest, tool: str) -> str:
+    """Return the name under which the client would list a tool; empty if it is just gone."""
+    try:
+        limit = request.view.form.name_limit
+        return request.effects.catalogue().exposed_name(tool, limit=limit)
+    except KeyError:
+        return ""
+
+
+async def _await_listing(request: ClientRequest, tool: str) -> None:
+    """Wait for a tool that is not known, but may be one that its server has just announced."""
+    try:
+        request.effects.catalogue().find_tool(tool, request.caller)
+    except UnknownTool:
+        await request.effects.await_listing(tool)
+
+
+async def _serve_call(
+    request: ClientRequest, args: Mapping[str, Any], *, only_reads: bool = False
+) -> ServerReply:
     return await _execute_call(
         request,
-        args["tool"],
-        args.get("arguments", {}),
+        {"name": args["tool"], "arguments": args.get("arguments", {})},
         linkable=True,
         is_fresh=args.get("fresh", False),
+        timeout_s=arguments.read_timeout_s(
+            meta_tools.READ if only_reads else meta_tools.CALL,
+            args,
+            max_s=request.effects.max_call_s,
+        ),
+        only_reads=only_reads,
+        wanted=arguments.read_wanted_size(
+            meta_tools.READ if only_reads else meta_tools.CALL, args
+        ),
     )
 
 
-async def _serve_exposed_call(
-    request: ClientRequest, params: CallToolRequestParams
-) -> CallToolResult:
+async def _serve_exposed_call(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve a call of a server's tool by its exposed name."""
     effects = request.effects
-    tool = exposure.find_exposed(
-        effects.catalogue(), request.caller, effects.exposure, params.name
+    name = params["name"]
+    find = partial(
+        exposure.find_exposed,
+        caller=request.caller,
+        exposure=request.view.exposure,
+        name=name,
+        name_limit=request.view.form.name_limit,
     )
+    tool = find(effects.catalogue())
     if tool is None:
-        raise _build_unknown_error(params.name, request)
+        await _await_listing(request, name)
+        tool = find(effects.catalogue())
+    if tool is None:
+        raise _build_unknown_error(name, request)
     # Clients validate structured content against a listed output schema: a link would fail.
     linkable = tool.output_schema is None
-    return await _execute_call(request, tool.tool, params.arguments or {}, linkable=linkable)
+    called = {"name": tool.tool, "arguments": params.get("arguments") or {}}
+    return await _execute_call(request, called, linkable=linkable)
 
 
-async def _execute_call(
+async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
     request: ClientRequest,
-    tool: str,
-    args: Mapping[str, Any],
+    params: Mapping[str, Any],
     *,
     linkable: bool,
     is_fresh: bool = False,
-) -> CallToolResult:
-    effects, caller = request.effects, request.caller
+    timeout_s: float | None = None,
+    only_reads: bool = False,
+    wanted: WantedSize | None = None,
+) -> ServerReply:
+    effects, caller, tool = request.effects, request.caller, params["name"]
+    await _await_listing(request, tool)
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
+        if only_reads:
+            require_read(effects.catalogue().find_tool(tool, caller))
         outcome = await flow.call_tool(
             effects,
             caller,
-            request.build_upstream_request(turn, {"name": tool, "arguments": args}),
+            request.build_upstream_request(turn, params, timeout_s=timeout_s),
             user_channel=_make_user_channel(request, turn),
             is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
         )
@@ -203,16 +261,19 @@ async def _execute_call(
         call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
         meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
         if outcome.converted:
-            meta[arguments.CONVERTED_KEY] = list(outcome.converted)
+            meta[CONVERTED_KEY] = list(outcome.converted)
         return ServerReply(raw=outcome.result.raw, meta=meta)
 
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation
     )
     if not questions.is_input_required(reply.raw):
+        if wanted is not None:
+            raw, link = await smaller_results.reduce_result(effects, caller, reply.raw, wanted)
+            meta = {**reply.meta, large_results.META_KEY: link} if link else reply.meta
+            reply = replace(reply, raw=raw, meta=meta)
         reply = await large_results.link_large_result(request, reply, is_text_linkable=linkable)
-    results.carry_result(reply.raw)
-    return CallToolResult(content=[], _meta=dict(reply.meta) or None)
+    return reply
 
 
 def _make_user_channel(request: ClientRequest, turn: UpstreamTurn) -> UserChannel:
@@ -230,19 +291,23 @@ def _make_user_channel(request: ClientRequest, turn: UpstreamTurn) -> UserChanne
 
 
 _META_TOOL_HANDLERS: Final[
-    Mapping[str, Callable[[ClientRequest, Mapping[str, Any]], Awaitable[CallToolResult]]]
+    Mapping[str, Callable[[ClientRequest, Mapping[str, Any]], Awaitable[ServerReply]]]
 ] = {
     meta_tools.SEARCH: _serve_search,
     meta_tools.DESCRIBE: _serve_describe,
+    meta_tools.READ: partial(_serve_call, only_reads=True),
     meta_tools.CALL: _serve_call,
     meta_tools.INTENT: _serve_intent,
+    meta_tools.READ_WORKFLOW: run_calls.read_workflow,
     meta_tools.RUN: run_calls.run_workflow,
     meta_tools.GET_RUN: run_calls.get_run,
     meta_tools.CONTROL_RUN: run_calls.control_run,
     meta_tools.FEEDBACK: _serve_feedback,
 }
 """Handlers of the meta-tools, by name."""
-_METHOD_HANDLERS: Final[Mapping[str, Callable[[ClientRequest, Any], Awaitable[Any]]]] = {
+_METHOD_HANDLERS: Final[
+    Mapping[str, Callable[[ClientRequest, Mapping[str, Any]], Awaitable[ServerReply | BaseModel]]]
+] = {
     CALL_METHOD: _serve_exposed_call,
     "tools/list": listings.list_tools,
     "resources/list": listings.list_resources,
@@ -274,11 +339,13 @@ def _build_unknown_error(name: str, request: ClientRequest) -> UnknownMetaTool:
     return UnknownMetaTool(name, hint)
 
 
-def _build_structured_result(value: dict[str, Any]) -> CallToolResult:
+def _build_structured_result(value: dict[str, Any]) -> ServerReply:
     """Return a value both as structured content and as text, for clients that read one only."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=value)
+    return ServerReply(
+        raw={"content": [{"type": "text", "text": text}], "structuredContent": value}
+    )
 
 
-def _build_description_result(description: ToolDescription, name: str) -> CallToolResult:
+def _build_description_result(description: ToolDescription, name: str) -> ServerReply:
     return _build_structured_result(description.as_json(name))

@@ -118,6 +118,7 @@ INTENT_OUTPUT: Final[dict[str, Any]] = {
             **_WORKFLOW,
             "description": "Instead of workflow if mode is explicit_required",
         },
+        "reads": {"type": "boolean", "description": "True: read_workflow may run it"},
         "results": {
             "type": "object",
             "description": "By task, of calls made ahead; pass speculation_id as "

@@ -3,7 +3,7 @@
 A server of the handshake era sends a request in the middle of ours; a stateless one returns
 `input_required` and is called again with the answers. Likewise a client of the handshake era takes
 requests in the middle of its own, while a stateless one receives `input_required` and calls again.
-`conclude_request` bridges all four combinations for `tools/call`, `prompts/get` and
+`ClientRequest.conclude_request` bridges all four combinations for `tools/call`, `prompts/get` and
 `resources/read`.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
@@ -26,7 +26,14 @@ from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import client_state, questions, request_state
 from gateway_project.mcp.parking import NoParkedCall, ParkedCall, ParkedCalls, ServerQuestions
 from gateway_project.mcp.questions import InputUnavailable
-from gateway_project.mcp.request_state import InvalidRequestState, RequestRound, StateSubject
+from gateway_project.mcp.request_state import (
+    FindTarget,
+    InvalidRequestState,
+    RequestRound,
+    StateSubject,
+)
+from gateway_project.mcp.results import ServerReply
+from tools import ids
 from tools.upstream.downstream import AskClient, Downstream, TellClient
 from tools.upstream.errors import UpstreamRefused
 from tools.upstream.request import ProgressListener
@@ -40,19 +47,6 @@ _HANDSHAKE_ONLY: Final = "notifications/elicitation/complete"
 
 Context = ServerRequestContext[Any]
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerReply:
-    """A server's answer.
-
-    Attributes:
-        raw: The result, unaltered.
-        meta: Metadata that the gateway adds.
-    """
-
-    raw: Mapping[str, Any]
-    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,50 +82,41 @@ class _ClientAnswer(RootModel[dict[str, Any]]):
     """A client's result, unaltered."""
 
 
-async def conclude_request(
-    ctx: Context, subject: StateSubject, sealer: Sealer, operation: UpstreamOperation
-) -> ServerReply:
-    """Send a request to a server and forward the server's questions to the client.
-
-    Args:
-        ctx: Context of the client's request.
-        subject: The request that sealed state is bound to.
-        sealer: Of the installation.
-        operation: Sends the request.
-
-    Returns:
-        The server's result; for a client of 2026-07-28 possibly an `input_required` result.
-
-    Raises:
-        InvalidRequestState: If the client returns a state that was not issued to it.
-        InputUnavailable: If the server needs input that the client cannot provide.
-    """
-    if client_state.is_modern(ctx):
-        return await _conclude_stateless(ctx, subject, sealer, operation)
-    return await _conclude_handshake(ctx, subject, operation)
-
-
 def find_progress(ctx: Context) -> ProgressListener | None:
     """Return the listener for progress; None if the client wants none."""
     wants_progress = bool(ctx.meta) and "progress_token" in (ctx.meta or {})
     return ctx.session.report_progress if wants_progress else None
 
 
-def build_downstream(ctx: Context) -> Downstream:
-    """Return how servers reach the client, without a way to ask it."""
+def build_downstream(ctx: Context, *, ask: AskClient | None = None) -> Downstream:
+    """Return how servers reach the client; without `ask`, they cannot ask it."""
     return Downstream(
         capabilities=client_state.read_capabilities(ctx),
+        ask=ask,
         tell=_make_teller(ctx),
         log_level=client_state.read_log_level(ctx),
     )
 
 
-async def _conclude_handshake(
-    ctx: Context, subject: StateSubject, operation: UpstreamOperation
+async def conclude_handshake(
+    ctx: Context, target: FindTarget, operation: UpstreamOperation
 ) -> ServerReply:
-    ask = _make_asker(ctx, subject)
+    """Send a request of a client of the handshake era to a server, and forward its questions.
+
+    Args:
+        ctx: Context of the client's request.
+        target: Returns the id of the requested item.
+        operation: Sends the request.
+
+    Returns:
+        The server's result.
+
+    Raises:
+        InputUnavailable: If the server needs input that the client cannot provide.
+    """
+    ask = _make_asker(ctx, target)
     turn = UpstreamTurn(
-        downstream=replace(build_downstream(ctx), ask=ask),
+        downstream=build_downstream(ctx, ask=ask),
         progress=find_progress(ctx),
         consult=_make_sender(ctx),
     )
@@ -152,9 +137,24 @@ async def _conclude_handshake(
     )
 
 
-async def _conclude_stateless(
+async def conclude_stateless(
     ctx: Context, subject: StateSubject, sealer: Sealer, operation: UpstreamOperation
 ) -> ServerReply:
+    """Send a request of a stateless client to a server, and return its questions.
+
+    Args:
+        ctx: Context of the client's request.
+        subject: The request that sealed state is bound to.
+        sealer: Of the installation.
+        operation: Sends the request.
+
+    Returns:
+        The server's result, or one that requires input.
+
+    Raises:
+        InvalidRequestState: If the client returns a state that was not issued to it.
+        InputUnavailable: If the server needs input that the client cannot provide.
+    """
     params = ctx.params or {}
     token, responses = params.get("requestState"), params.get("inputResponses")
     answers = responses if isinstance(responses, Mapping) else None
@@ -215,7 +215,7 @@ async def _run_parkable(
     async def run_operation(call: ParkedCall[ServerReply]) -> ServerReply:
         async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
             questions.require_askable(downstream.capabilities, method, params)
-            return await call.ask(method, _prepare_question(method, params, subject))
+            return await call.ask(method, _prepare_question(method, params, subject.server))
 
         async def consult(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
             questions.require_askable(downstream.capabilities, method, params)
@@ -228,12 +228,12 @@ async def _run_parkable(
     return await parking.run(run_operation, caller=subject.caller, progress=progress)
 
 
-def _make_asker(ctx: Context, subject: StateSubject) -> AskClient:
+def _make_asker(ctx: Context, target: FindTarget) -> AskClient:
     """Return a function that forwards a server's question to a client of the handshake era."""
     send = _make_sender(ctx)
 
     async def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        return await send(method, _prepare_question(method, params, subject))
+        return await send(method, _prepare_question(method, params, ids.split_id(target())[0]))
 
     return ask
 
@@ -257,13 +257,9 @@ def _make_sender(ctx: Context) -> AskClient:
     return send
 
 
-def _prepare_question(
-    method: str, params: Mapping[str, Any], subject: StateSubject
-) -> dict[str, Any]:
+def _prepare_question(method: str, params: Mapping[str, Any], server: str) -> dict[str, Any]:
     """Return the parameters of a server's question as the client receives them."""
-    return questions.sign_question(
-        method, questions.strip_hop_metadata(params), server=subject.server
-    )
+    return questions.sign_question(method, questions.strip_hop_metadata(params), server=server)
 
 
 def _sign_requests(

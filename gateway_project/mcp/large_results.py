@@ -19,7 +19,7 @@ from execution.running import results
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import client_state
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.mcp.interaction import ServerReply
+from gateway_project.mcp.results import ServerReply
 from gateway_project.result_store import StoredResult
 
 META_KEY: Final = "foregate/result"
@@ -65,11 +65,28 @@ async def link_large_result(
     except OSError as error:
         log.warning("results.store_failed", reason=str(error))
         return reply
-    expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
-    link = {"uri": stored.uri, "bytes": stored.size_bytes, "expires_at": expires}
-    linked = _build_linked_result(reply.raw, stored, expires=expires)
+    link = describe_link(stored)
+    linked = _build_linked_result(reply.raw, stored, expires=link["expires_at"])
     linked["content"] += media
     return replace(reply, raw=linked, meta={**reply.meta, META_KEY: link})
+
+
+def describe_link(stored: StoredResult) -> dict[str, Any]:
+    """Return a stored result as named for programs."""
+    expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
+    return {"uri": stored.uri, "bytes": stored.size_bytes, "expires_at": expires}
+
+
+def build_link_block(stored: StoredResult) -> dict[str, Any]:
+    """Return the content block that links to a stored result."""
+    return {
+        "type": "resource_link",
+        "uri": stored.uri,
+        "name": "result",
+        "description": "The server's whole result, as JSON.",
+        "mimeType": MIME_TYPE,
+        "size": stored.size_bytes,
+    }
 
 
 async def link_large_media(request: ClientRequest, blocks: Sequence[Any]) -> list[Any]:
@@ -203,14 +220,7 @@ def _build_linked_result(
     result: dict[str, Any] = {
         "content": [
             {"type": "text", "text": text},
-            {
-                "type": "resource_link",
-                "uri": stored.uri,
-                "name": "result",
-                "description": "The server's whole result, as JSON.",
-                "mimeType": MIME_TYPE,
-                "size": stored.size_bytes,
-            },
+            build_link_block(stored),
         ],
     }
     return result | {key: raw[key] for key in ("isError", "_meta") if key in raw}

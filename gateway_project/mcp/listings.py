@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
-
-from mcp_types import (
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-)
 
 from gateway_project import pass_through
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import client_state, exposure, meta_tools, paging, results
+from gateway_project.mcp import client_state, exposure, exposure_choice, meta_tools, paging
 from gateway_project.mcp.client_request import ClientRequest
+from gateway_project.mcp.results import ServerReply
 from gateway_project.pass_through import ItemPage, ReadNotPermitted
 from tools.upstream.downstream import Downstream
 
@@ -26,68 +19,66 @@ TTL_MS: Final = 300_000
 INCOMPLETE_TTL_MS: Final = 2_000
 
 
-async def list_tools(request: ClientRequest, params: PaginatedRequestParams) -> ListToolsResult:
+async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `tools/list` where tools of servers are listed too."""
     effects = request.effects
-    shown = exposure.list_exposed(effects.catalogue(), request.caller, effects.exposure)
-    modern = client_state.is_modern(request.ctx)
-    items = [*meta_tools.DEFINITIONS, *(shown.items if modern else shown.handshake_items)]
-    _carry_page("tools", items, params, key="name", ttl_ms=TTL_MS)
-    return ListToolsResult(tools=[])
+    catalogue, caller = effects.catalogue(), request.caller
+    chosen = request.ctx.lifespan_context.exposures
+    view = exposure_choice.choose_exposure(chosen, request.view, catalogue, caller)
+    shown = exposure.list_exposed(
+        catalogue, caller, view.exposure, name_limit=view.form.name_limit
+    )
+    listed = shown.items if client_state.is_modern(request.ctx) else shown.handshake_items
+    own = meta_tools.DEFINITIONS_BESIDE_OTHERS if listed else meta_tools.DEFINITIONS
+    items = [*own, *listed]
+    return _make_page("tools", items, params, key="name", ttl_ms=TTL_MS)
 
 
-async def list_resources(
-    request: ClientRequest, params: PaginatedRequestParams
-) -> ListResourcesResult:
+async def list_resources(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `resources/list`."""
-    await _serve_items(request, params, "resources", key="uri", fetch=pass_through.list_resources)
-    return ListResourcesResult(resources=[])
+    fetch = pass_through.list_resources
+    return await _serve_items(request, params, "resources", key="uri", fetch=fetch)
 
 
-async def list_templates(
-    request: ClientRequest, params: PaginatedRequestParams
-) -> ListResourceTemplatesResult:
+async def list_templates(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `resources/templates/list`."""
     fetch = pass_through.list_templates
-    await _serve_items(request, params, "resourceTemplates", key="uriTemplate", fetch=fetch)
-    return ListResourceTemplatesResult(resource_templates=[])
+    return await _serve_items(request, params, "resourceTemplates", key="uriTemplate", fetch=fetch)
 
 
-async def list_prompts(
-    request: ClientRequest, params: PaginatedRequestParams
-) -> ListPromptsResult:
+async def list_prompts(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `prompts/list`."""
-    await _serve_items(request, params, "prompts", key="name", fetch=pass_through.list_prompts)
-    return ListPromptsResult(prompts=[])
+    fetch = pass_through.list_prompts
+    return await _serve_items(request, params, "prompts", key="name", fetch=fetch)
 
 
 async def _serve_items(
     request: ClientRequest,
-    params: PaginatedRequestParams,
+    params: Mapping[str, Any],
     field: str,
     *,
     key: str,
     fetch: Callable[[Effects, Caller, Downstream], Awaitable[ItemPage]],
-) -> None:
+) -> ServerReply:
     try:
         listed = await fetch(request.effects, request.caller, request.build_downstream())
     except ReadNotPermitted:  # a list holds only what its caller may see
         listed = ItemPage(items=(), missing=())
     ttl_ms = INCOMPLETE_TTL_MS if listed.missing else TTL_MS
-    _carry_page(field, listed.items, params, key=key, ttl_ms=ttl_ms)
+    return _make_page(field, listed.items, params, key=key, ttl_ms=ttl_ms)
 
 
-def _carry_page(
+def _make_page(
     field: str,
     items: Sequence[dict[str, Any]],
-    params: PaginatedRequestParams,
+    params: Mapping[str, Any],
     *,
     key: str,
     ttl_ms: int,
-) -> None:
-    """Carry a page to the client unparsed: the SDK's models would take most of the time."""
-    page, cursor = paging.take_page(items, params.cursor, key=key)
+) -> ServerReply:
+    """Return a page unparsed: the SDK's models would take most of the time."""
+    page, cursor = paging.take_page(items, params.get("cursor"), key=key)
     raw: dict[str, Any] = {field: list(page), "ttlMs": ttl_ms, "cacheScope": "private"}
     if cursor is not None:
         raw["nextCursor"] = cursor
-    results.carry_result(raw)
+    return ServerReply(raw=raw)

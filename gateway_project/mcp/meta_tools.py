@@ -6,15 +6,17 @@ from typing import Any, Final
 
 from mcp_types import Tool, ToolAnnotations
 
-from execution.prediction_outcome import Outcome, Verdict
+from execution.speculation.outcome import Outcome, Verdict
 from gateway_project.mcp import run_schema
 from gateway_project.mcp.intent_schema import INTENT_OUTPUT
 from graph.relations import EvidenceSource, RelationKind
 
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tool"
+READ: Final = "read_tool"
 CALL: Final = "call_tool"
 INTENT: Final = "run_intent"
+READ_WORKFLOW: Final = "read_workflow"
 RUN: Final = "run_workflow"
 GET_RUN: Final = "get_run"
 CONTROL_RUN: Final = "control_run"
@@ -34,11 +36,13 @@ Foregate fronts many MCP servers and finds the few tools a task needs.
 
 1. search_tools with what you want to do, in plain words, one step at a time. It returns the best \
 tools with their arguments; list the tools already in use in context_tools.
-2. call_tool with the id found (server:tool) and its arguments. It returns the server's own result.
+2. read_tool, if it is marked reads, else call_tool, with the id found (server:tool) and its \
+arguments. Both return the server's own result.
 describe_tool returns the full definition if the summary is not enough.
 For a task of several steps, run_intent suggests a workflow: tools, order and arguments. In mode \
 speculative_execution it was run already, and its results come with it. \
-Otherwise run_workflow runs it, or one of your own; independent tasks run in parallel. \
+Otherwise read_workflow, if it is marked reads, or run_workflow runs it, or one of your own; \
+independent tasks run in parallel. \
 A run outlives your request: get_run returns its status and results, control_run controls it. \
 give_feedback says whether a suggestion was right, so that the next ones are better. \
 If a call needs a person's approval, say so, and give them the link and `manage.py approvals`.
@@ -48,7 +52,7 @@ A failed call says what is wrong and what was expected, and suggests the likely 
 one. A result too large to send is kept for an hour: read it through the link sent instead. \
 Resources and prompts of all servers are listed as usual."""
 INSTRUCTIONS: Final = f"""{_INSTRUCTIONS_START}
-Server tools are not listed here; call them through call_tool only.{_INSTRUCTIONS_END}"""
+Server tools are not listed here; read_tool and call_tool call them.{_INSTRUCTIONS_END}"""
 INSTRUCTIONS_LISTED: Final = f"""{_INSTRUCTIONS_START}
 Server tools listed here, as server__tool or by a bare name, can be called directly; \
 search_tools also finds the others.{_INSTRUCTIONS_END}"""
@@ -68,19 +72,15 @@ _SEARCH_INPUT: Final[dict[str, Any]] = {
             "maxLength": MAX_QUERY_LENGTH,
         },
         "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-        "server": {"type": "string", "description": "Only this server"},
+        "server": _TEXT,
         "category": {"type": "string"},
         "context_tools": {
             "type": "array",
             "items": {"type": "string"},
             "maxItems": MAX_CONTEXT_TOOLS,
-            "description": "Ids already in use",
+            "description": "In use",
         },
-        "token_budget": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "Token limit for the tools",
-        },
+        "token_budget": {"type": "integer", "minimum": 1},
         "detail": {
             "enum": ["name", "summary", "full"],
             "default": DEFAULT_DETAIL,
@@ -105,6 +105,7 @@ _FOUND: Final[dict[str, Any]] = {
         "description": _TEXT,
         "arguments": {"type": "string", "description": "Signature; ? marks optional ones"},
         "schema": _OBJECT,
+        "reads": {"type": "boolean", "description": "read_tool may call it"},
     },
     "required": ["tool", "name", "score", "role", "reasons", "warnings"],
 }
@@ -164,7 +165,7 @@ _INTENT_INPUT: Final[dict[str, Any]] = {
     "properties": {
         "intent": {
             "type": "string",
-            "description": "The whole task in words, with its values",
+            "description": "Whole task in words, with values",
             "minLength": 1,
             "maxLength": MAX_INTENT_LENGTH,
         },
@@ -179,7 +180,7 @@ _INTENT_INPUT: Final[dict[str, Any]] = {
             "items": {"type": "string"},
             "maxItems": MAX_CONSIDERED,
         },
-        "mode": {"enum": ["auto", "suggest"], "default": "auto"},
+        "mode": {"enum": ["auto", "suggest"]},
     },
     "required": ["intent"],
     "additionalProperties": False,
@@ -194,6 +195,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
         "input_schema": _OBJECT,
         "output_schema": {"type": ["object", "null"]},
         "annotations": {**_OBJECT, "description": "As the server declares; believed if trusted"},
+        "extras": {**_OBJECT, "description": "What else it declares, such as _meta and icons"},
         "server": {
             "type": "object",
             "properties": {
@@ -207,6 +209,7 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
         },
         "category": _TEXT,
         "state": {"type": "string", "description": "active, or why it cannot be called"},
+        "reads": {"type": "boolean", "description": "Whether read_tool calls it"},
         "danger": {
             "type": "object",
             "properties": {"level": _TEXT, "reasons": _STRINGS},
@@ -224,8 +227,26 @@ _DESCRIBE_OUTPUT: Final[dict[str, Any]] = {
 }
 
 
+MAX_RESULT_CHARS: Final = 200_000
+"""Some 50,000 tokens, twice what Claude Code sends a model by default: what carries the results of
+several tools may be longer than each."""
+_CARRIERS: Final = frozenset({INTENT, READ, CALL, READ_WORKFLOW, RUN, GET_RUN, CONTROL_RUN})
+"""Tools that return results of others."""
+
+
+_LOAD: Final = "anthropic/alwaysLoad"
+"""Claude Code's mark for a tool that it loads at once; it searches all others itself."""
+_BEGINNERS: Final = frozenset({SEARCH, READ, CALL, INTENT, READ_WORKFLOW, RUN})
+"""Tools that a task may begin with, or that what they return is followed by."""
+_BEGINNERS_BESIDE_OTHERS: Final = frozenset({SEARCH, INTENT})
+"""The same where tools of servers are listed, and called by their own names."""
+
+
 def _make_tool(name: str, description: str, **fields: Any) -> Tool:
-    return Tool(name=name, description=description, _meta={"anthropic/alwaysLoad": True}, **fields)
+    meta: dict[str, Any] = {_LOAD: True} if name in _BEGINNERS else {}
+    if name in _CARRIERS:
+        meta["anthropic/maxResultSizeChars"] = MAX_RESULT_CHARS
+    return Tool(name=name, description=description, _meta=meta or None, **fields)
 
 
 _FEEDBACK_INPUT: Final[dict[str, Any]] = {
@@ -251,6 +272,19 @@ _FEEDBACK_OUTPUT: Final[dict[str, Any]] = {
     "required": ["speculation_id", "outcome", "recorded"],
 }
 
+_CALL_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "description": "server:tool"},
+        "arguments": _OBJECT,
+        "fresh": {"type": "boolean"},
+        "timeout_s": {"type": "number"},
+        "select": {"type": "string", "description": "JMESPath"},
+        "max_tokens": {"type": "integer"},
+    },
+    "required": ["tool"],
+    "additionalProperties": False,
+}
 _RECORDS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
@@ -258,6 +292,10 @@ _RECORDS: Final = ToolAnnotations(
 _READ_ONLY: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+_READS_OUTSIDE: Final = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+)
+"""Worst case of all tools that only read."""
 _MAY_DESTROY: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
 )
@@ -293,22 +331,23 @@ TOOLS: Final = (
         annotations=_READ_ONLY,
     ),
     _make_tool(
+        READ,
+        "As call_tool, for tools marked reads.",
+        input_schema=_CALL_INPUT,
+        annotations=_READS_OUTSIDE,
+    ),
+    _make_tool(
         CALL,
-        "Call a tool found by search_tools; returns the server's result unaltered.",
-        input_schema={
-            "type": "object",
-            "properties": {
-                "tool": {"type": "string", "description": "server:tool"},
-                "arguments": {
-                    "type": "object",
-                    "description": "Must match the tool's schema",
-                },
-                "fresh": {"type": "boolean", "description": "No result made ahead"},
-            },
-            "required": ["tool"],
-            "additionalProperties": False,
-        },
+        "Call any found tool; returns the server's own result.",
+        input_schema=_CALL_INPUT,
         annotations=_MAY_DESTROY,
+    ),
+    _make_tool(
+        READ_WORKFLOW,
+        "As run_workflow, if all its tools only read.",
+        input_schema=run_schema.READ_INPUT,
+        output_schema=run_schema.RUN_OUTPUT,
+        annotations=_READS_OUTSIDE,
     ),
     _make_tool(
         RUN,
@@ -333,7 +372,7 @@ TOOLS: Final = (
     ),
     _make_tool(
         FEEDBACK,
-        "Say whether a suggested workflow was right. Counts once, within ten minutes.",
+        "Say whether a suggestion was right. Counts once.",
         input_schema=_FEEDBACK_INPUT,
         output_schema=_FEEDBACK_OUTPUT,
         annotations=_RECORDS,
@@ -345,3 +384,15 @@ DEFINITIONS: Final = tuple(
     tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in TOOLS
 )
 """As they are sent."""
+
+
+def _load_fewer(definition: dict[str, Any]) -> dict[str, Any]:
+    if definition["name"] in _BEGINNERS_BESIDE_OTHERS:
+        return definition
+    meta = {key: value for key, value in definition.get("_meta", {}).items() if key != _LOAD}
+    rest = {key: value for key, value in definition.items() if key != "_meta"}
+    return {**rest, "_meta": meta} if meta else rest
+
+
+DEFINITIONS_BESIDE_OTHERS: Final = tuple(map(_load_fewer, DEFINITIONS))
+"""As they are sent beside tools of servers."""

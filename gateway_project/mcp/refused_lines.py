@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from gateway_project.foundation import surrogates
 from gateway_project.foundation.json_pieces import TooManyValues
-from gateway_project.mcp.failure import META_KEY, report_failure
+from gateway_project.mcp.results import ERROR_KEY, report_failure
 from tools.upstream.salvage import find_id_at_end
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -118,9 +118,8 @@ def answer_too_many_values(text: str, error: TooManyValues) -> JSONRPCMessage:
         f"the message {error}, and was not read; pass fewer or smaller items at a time, or a file"
     )
     if method == "tools/call" and identifier is not None:
-        result = report_failure(TOO_COSTLY_CODE, advice).model_dump(
-            by_alias=True, mode="json", exclude_none=True
-        )
+        failure = report_failure(TOO_COSTLY_CODE, advice)
+        result = {**failure.raw, "_meta": failure.meta}
         return JSONRPCResponse(jsonrpc="2.0", id=identifier, result=result)
     return JSONRPCError(
         jsonrpc="2.0",
@@ -128,7 +127,7 @@ def answer_too_many_values(text: str, error: TooManyValues) -> JSONRPCMessage:
         error=ErrorData(
             code=INVALID_REQUEST,
             message=f"{TOO_COSTLY_CODE}: {advice}",
-            data={META_KEY: {"code": TOO_COSTLY_CODE}},
+            data={ERROR_KEY: {"code": TOO_COSTLY_CODE}},
         ),
     )
 

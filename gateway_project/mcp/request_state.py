@@ -24,6 +24,9 @@ _PURPOSE: Final = "request state"
 _ROUND_PARAMETERS: Final = frozenset({"_meta", "inputResponses", "requestState"})
 """Parameters that differ from round to round."""
 
+FindTarget = Callable[[], str]
+"""Returns the id of a requested item, as of `StateSubject.find_target`."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -53,7 +56,7 @@ class StateSubject:
     caller: Caller
     method: str
     params: Mapping[str, Any]
-    find_target: Callable[[], str]
+    find_target: FindTarget
 
     @property
     def server(self) -> str:

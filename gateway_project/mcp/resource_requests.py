@@ -5,64 +5,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_types import (
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    EmptyResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    SetLevelRequestParams,
-    TextResourceContents,
-)
+from mcp_types import EmptyResult
 
 from gateway_project import pass_through
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.mcp import client_state, interaction, large_results, results
+from gateway_project.mcp import client_state, interaction, large_results
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
+from gateway_project.mcp.interaction import UpstreamTurn
+from gateway_project.mcp.results import ServerReply
 from gateway_project.pass_through import UnknownResource
 from tools import ids, resource_uris
 from tools.resource_uris import ResourceAddress
 from tools.upstream.downstream import Downstream
 
 
-async def read_resource(
-    request: ClientRequest, params: ReadResourceRequestParams
-) -> ReadResourceResult:
+async def read_resource(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `resources/read` for a server's resource or a stored result."""
-    uri = str(params.uri)
+    uri = str(params["uri"])
     effects, caller = request.effects, request.caller
     result_id = resource_uris.result_id(uri)
     if result_id is not None:
         text = await pass_through.read_stored_result(effects, caller, result_id)
         blobs = await run_in_worker_thread(large_results.parse_stored_blob, text)
-        if blobs is not None:
-            results.carry_result({"contents": [{"uri": uri, **blob} for blob in blobs]})
-            return ReadResourceResult(contents=[])
-        contents = TextResourceContents(uri=uri, mime_type=large_results.MIME_TYPE, text=text)
-        return ReadResourceResult(contents=[contents])
+        contents = blobs or [{"mimeType": large_results.MIME_TYPE, "text": text}]
+        return ServerReply(raw={"contents": [{"uri": uri, **one} for one in contents]})
     address = await pass_through.find_resource(effects, caller, request.build_downstream(), uri)
-    await _conclude_request(
+    return await _conclude_request(
         request, address.server, address.uri, {**request.forwardable_params, "uri": address.uri}
     )
-    return ReadResourceResult(contents=[])
 
 
-async def get_prompt(request: ClientRequest, params: GetPromptRequestParams) -> GetPromptResult:
+async def get_prompt(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `prompts/get`."""
     prompt = await pass_through.find_prompt(
-        request.effects, request.caller, request.build_downstream(), params.name
+        request.effects, request.caller, request.build_downstream(), params["name"]
     )
-    await _conclude_request(
+    return await _conclude_request(
         request, prompt.server, prompt.name, {**request.forwardable_params, "name": prompt.name}
     )
-    return GetPromptResult(messages=[])
 
 
-async def complete_argument(request: ClientRequest, _: CompleteRequestParams) -> CompleteResult:
+async def complete_argument(request: ClientRequest, _: Mapping[str, Any]) -> ServerReply:
     """Serve `completion/complete` for a prompt's argument or a template's variable."""
     effects, caller, downstream = request.effects, request.caller, request.build_downstream()
     params = request.forwardable_params
@@ -74,27 +57,23 @@ async def complete_argument(request: ClientRequest, _: CompleteRequestParams) ->
         address = await _find_template(request, downstream, ref["uri"])
         server, ref["uri"] = address.server, address.uri
     turn = UpstreamTurn(downstream=downstream, progress=interaction.find_progress(request.ctx))
-    results.carry_result(
-        await pass_through.send_request(
-            effects, caller, server, request.build_upstream_request(turn, params)
-        )
-    )
-    return CompleteResult(completion=Completion(values=[]))
+    sent = request.build_upstream_request(turn, params)
+    return ServerReply(raw=await pass_through.send_request(effects, caller, server, sent))
 
 
-async def set_level(request: ClientRequest, params: SetLevelRequestParams) -> EmptyResult:
+async def set_level(request: ClientRequest, params: Mapping[str, Any]) -> EmptyResult:
     """Serve `logging/setLevel`, for clients of the handshake era.
 
     A server is sent the level with the client's next request, if it would log too little for it.
     """
-    client_state.state_of(request.ctx).log_level = params.level
+    client_state.state_of(request.ctx).log_level = params["level"]
     return EmptyResult()
 
 
 async def _conclude_request(
     request: ClientRequest, server: str, name: str, params: Mapping[str, Any]
-) -> None:
-    """Send a request for a server's item, and carry the server's result to the client."""
+) -> ServerReply:
+    """Send a request for a server's item, and return the server's result."""
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
         raw = await pass_through.send_request(
@@ -104,7 +83,7 @@ async def _conclude_request(
 
     reply = await request.conclude_request(lambda: ids.join_id(server, name), operation)
     request.effects.item_lists.note_links(server, reply.raw, caller=request.caller)
-    results.carry_result(reply.raw)
+    return reply
 
 
 async def _find_template(

@@ -1,19 +1,18 @@
-"""Carries upstream results to the client unaltered.
+"""Shapes results for the client's era.
 
-The SDK parses a handler's return value into its models and drops unknown fields. An upstream
-result bypasses that: the handler stores it here, and middleware merges it into the envelope that
-the SDK built.
+The SDK parses a handler's return value into its models and drops unknown fields. What a server
+answers is sent on unaltered instead, but for what belongs to the hop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp.server.caching import CacheHint
+from mcp_types import SERVER_INFO_META_KEY
+from pydantic import BaseModel
 
 CARRIED_METHODS = frozenset(
     {
@@ -27,7 +26,11 @@ CARRIED_METHODS = frozenset(
         "tools/list",
     }
 )
-"""Methods whose results may come from a server or bypass the models."""
+"""Methods whose results may come from a server."""
+ERROR_KEY = "foregate/error"
+"""Key in `_meta` of the code of a failure, and what programs can use of it."""
+CONVERTED_KEY = "foregate/converted"
+"""Key in `_meta` of what was converted in the arguments of a call."""
 PRIVATE_SCOPE = "private"
 OWN_META_PREFIX = "foregate/"
 """Prefix of the gateway's own keys of `_meta`: errors, links and provenance, which no server may
@@ -36,83 +39,98 @@ _ENVELOPE_KEYS = ("resultType", "ttlMs", "cacheScope")
 """Fields of every result of 2026-07-28, absent in the handshake era."""
 
 
-@dataclass(kw_only=True)
-class _ResultSlot:
-    raw: Mapping[str, Any] | None = None
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerReply:
+    """The answer to a request, of a server or of the gateway itself.
+
+    Attributes:
+        raw: The result, unaltered.
+        meta: Metadata that the gateway adds.
+    """
+
+    raw: Mapping[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_model(cls, result: BaseModel) -> ServerReply:
+        """Return a result of the gateway's own as it is sent."""
+        raw = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return cls(raw=raw, meta=raw.pop("_meta", {}))
 
 
-_slot: ContextVar[_ResultSlot | None] = ContextVar("carried_result", default=None)
+def report_failure(
+    code: str, message: str, *, hint: str = "", data: Mapping[str, Any] | None = None
+) -> ServerReply:
+    """Report a failure inside a result, where the model reads it, not as a protocol error.
 
-
-def carry_result(raw: Mapping[str, Any]) -> None:
-    """Set the result of the request being handled."""
-    slot = _slot.get()
-    if slot is None:
-        raise RuntimeError("no request is being handled")
-    slot.raw = raw
-
-
-async def apply_carried_result(
-    ctx: ServerRequestContext[Any, Any], call_next: CallNext
-) -> HandlerResult:
-    """Merge a carried result into its envelope, as middleware of the SDK's server."""
-    if ctx.method not in CARRIED_METHODS:
-        return await call_next(ctx)
-    slot = _ResultSlot()
-    token = _slot.set(slot)
-    try:
-        envelope = await call_next(ctx)
-    finally:
-        _slot.reset(token)
-    if slot.raw is None or not isinstance(envelope, dict):
-        return envelope
-    return merge_result(
-        slot.raw, envelope, modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    Args:
+        code: Stable word for programs, listed in docs/errors.md.
+        message: One line that says what to do.
+        hint: More lines for the model.
+        data: More fields for programs.
+    """
+    text = f"{code}: {message}" + (f"\n{hint}" if hint else "")
+    return ServerReply(
+        raw={"content": [{"type": "text", "text": text}], "isError": True},
+        meta={ERROR_KEY: {"code": code, **(data or {})}},
     )
 
 
-def merge_result(
-    raw: Mapping[str, Any], envelope: Mapping[str, Any], *, modern: bool
+def shape_result(
+    reply: ServerReply, *, info: Mapping[str, Any] | None, hint: CacheHint | None
 ) -> dict[str, Any]:
-    """Merge a server's result into the gateway's envelope.
+    """Return an answer as it is sent.
 
     Only fields that belong to the hop change: the gateway's `_meta` is added to the server's,
     which may state nothing in the gateway's name; a caller-dependent result is never publicly
     cacheable, even if its server says so; and the shape follows the client's era, where the
     handshake era needs structured content that is not an object wrapped as the SDK wraps it.
 
+    Args:
+        reply: The answer.
+        info: What identifies the gateway, in each result of 2026-07-28; None: the client is of
+            the handshake era.
+        hint: How long it may be cached, where it does not say so itself.
+
     Example:
-        >>> merge_result({"content": [], "x": 1}, {"content": [], "_meta": {"ours": 2}},
-        ...     modern=False)
+        >>> shape_result(ServerReply(raw={"content": [], "x": 1}, meta={"ours": 2}), info=None,
+        ...     hint=None)
         {'content': [], 'x': 1, '_meta': {'ours': 2}}
-        >>> merge_result({"structuredContent": [1]}, {}, modern=False)
+        >>> shape_result(ServerReply(raw={"structuredContent": [1]}), info=None, hint=None)
         {'structuredContent': {'result': [1]}}
     """
-    result = dict(raw)
-    server_meta = raw.get("_meta")
-    own_meta = envelope.get("_meta") or {}
+    result = dict(reply.raw)
+    own_meta = reply.meta if info is None else {SERVER_INFO_META_KEY: info, **reply.meta}
+    server_meta = result.get("_meta")
     if isinstance(server_meta, dict):
-        kept = {k: v for k, v in server_meta.items() if not k.startswith(OWN_META_PREFIX)}
-        result["_meta"] = {**kept, **own_meta}
+        result["_meta"] = {**strip_own_keys(server_meta), **own_meta}
     elif own_meta:
-        result["_meta"] = own_meta
-    if modern:
-        return _add_envelope(result, envelope)
+        result["_meta"] = dict(own_meta)
+    if info is not None:
+        return _add_envelope(result, hint)
     for key in _ENVELOPE_KEYS:
         result.pop(key, None)
-    structured = raw.get("structuredContent")
+    structured = result.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
         result["structuredContent"] = {"result": structured}
     return result
 
 
-def _add_envelope(result: dict[str, Any], envelope: Mapping[str, Any]) -> dict[str, Any]:
+def strip_own_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a server's `_meta` without what it states in the gateway's name.
+
+    Example:
+        >>> strip_own_keys({"foregate/error": {}, "x": 1})
+        {'x': 1}
+    """
+    return {key: value for key, value in meta.items() if not key.startswith(OWN_META_PREFIX)}
+
+
+def _add_envelope(result: dict[str, Any], hint: CacheHint | None) -> dict[str, Any]:
     """Add the fields of every result of 2026-07-28."""
-    result.setdefault("resultType", envelope.get("resultType", "complete"))
-    if result["resultType"] == "complete":
-        for key in _ENVELOPE_KEYS:
-            if key in envelope:
-                result.setdefault(key, envelope[key])
-        if envelope.get("cacheScope") == PRIVATE_SCOPE:
+    if result.setdefault("resultType", "complete") == "complete" and hint is not None:
+        result.setdefault("ttlMs", hint.ttl_ms)
+        result.setdefault("cacheScope", hint.scope)
+        if hint.scope == PRIVATE_SCOPE:
             result["cacheScope"] = PRIVATE_SCOPE
     return result

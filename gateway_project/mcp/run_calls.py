@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
-from mcp_types import CallToolResult
 from pydantic_core import to_json
 
+from execution.availability import require_read
 from execution.planning.plan import Plan
 from execution.view import ApprovalView, RunView
 from gateway_project import flow
@@ -22,10 +22,10 @@ from gateway_project.mcp import (
     consent,
     large_results,
     meta_tools,
-    results,
 )
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.mcp.interaction import ServerReply, UpstreamTurn
+from gateway_project.mcp.interaction import UpstreamTurn
+from gateway_project.mcp.results import CONVERTED_KEY, ServerReply
 from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import task_results as run_results
@@ -51,7 +51,7 @@ _USER_ACTIONS: Final = frozenset({"approve", "reject"})
 log = structlog.get_logger(__name__)
 
 
-async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     """Serve run_workflow."""
     run_request = arguments.read_run_request(args)
 
@@ -69,12 +69,23 @@ async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> CallT
         if not started.converted:
             return reply
         notes = [{**note, "pointer": f"/workflow{note['pointer']}"} for note in started.converted]
-        return replace(reply, meta={**reply.meta, arguments.CONVERTED_KEY: notes})
+        return replace(reply, meta={**reply.meta, CONVERTED_KEY: notes})
 
     return await _conclude_call(request, meta_tools.RUN, operation)
 
 
-async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def read_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
+    """Serve read_workflow: run_workflow, if every tool of the workflow only reads."""
+    args = arguments.check_arguments(meta_tools.RUN, args)
+    tasks = args["workflow"].get("tasks")
+    for task in tasks if isinstance(tasks, list) else ():
+        if isinstance(task, Mapping) and isinstance(task.get("tool"), str):
+            tool = request.effects.catalogue().find_tool(task["tool"], request.caller)
+            require_read(tool)
+    return await run_workflow(request, args)
+
+
+async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     """Serve get_run."""
     wait_s = float(args.get("wait_s", 0))
 
@@ -88,7 +99,7 @@ async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolRe
     return await _conclude_call(request, meta_tools.GET_RUN, operation)
 
 
-async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> CallToolResult:
+async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     """Serve control_run; only a person decides approvals, here the client's user."""
     control = arguments.read_control_request(args)
 
@@ -107,10 +118,8 @@ async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> CallTo
 
 async def _conclude_call(
     request: ClientRequest, name: str, operation: Callable[[UpstreamTurn], Awaitable[ServerReply]]
-) -> CallToolResult:
-    reply = await request.conclude_request(lambda: f"{ASKER_NAME}:{name}", operation)
-    results.carry_result(reply.raw)
-    return CallToolResult(content=[], _meta=dict(reply.meta) or None)
+) -> ServerReply:
+    return await request.conclude_request(lambda: f"{ASKER_NAME}:{name}", operation)
 
 
 async def _ask_for_decision(
@@ -185,11 +194,14 @@ async def _build_run_reply(
         else run_answer.answer_to_json(view, extras)
     )
     answer, media = await large_results.lift_media(request, answer)
-    return (
-        await run_in_worker_thread(_write_reply, view, answer, [*media, *link_blocks])
+    blocks = [*media, *link_blocks]
+    reply = (
+        await run_in_worker_thread(_write_reply, view, answer, blocks)
         if is_large
-        else _write_reply(view, answer, [*media, *link_blocks])
+        else _write_reply(view, answer, blocks)
     )
+    inline = (task for task in task_results if task.task not in links and not view.has_expired)
+    return replace(reply, meta={**reply.meta, **run_results.describe_meta(inline)})
 
 
 def _is_large_view(view: RunView) -> bool:

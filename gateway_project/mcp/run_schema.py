@@ -16,8 +16,8 @@ _ON_ERROR: Final = {"enum": [word.value for word in OnError]}
 _WAIT: Final = {
     "type": "number",
     "minimum": 0,
-    "maximum": run_request.MAX_WAIT_S,
-    "default": run_request.DEFAULT_WAIT_S,
+    "maximum": int(run_request.MAX_WAIT_S),
+    "default": int(run_request.DEFAULT_WAIT_S),
 }
 
 _WORKFLOW: Final[dict[str, Any]] = {
@@ -29,7 +29,7 @@ _WORKFLOW: Final[dict[str, Any]] = {
                 "type": "object",
                 "properties": {
                     "id": _TEXT,
-                    "tool": {"type": "string", "description": "server:tool"},
+                    "tool": _TEXT,
                     "arguments": {
                         "type": "object",
                         "description": '{"$ref": task, "pointer": "/…"} refers to a value in '
@@ -55,7 +55,7 @@ RUN_INPUT: Final[dict[str, Any]] = {
         "workflow": _WORKFLOW,
         "intent": {
             "type": "string",
-            "description": "Purpose, used for learning",
+            "description": "Purpose",
             "maxLength": run_request.MAX_INTENT_LENGTH,
         },
         "options": {
@@ -73,16 +73,18 @@ RUN_INPUT: Final[dict[str, Any]] = {
                     "minLength": 1,
                     "maxLength": run_request.MAX_KEY_LENGTH,
                 },
-                "deadline_s": {
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "maximum": run_request.MAX_DEADLINE_S,
-                },
+                "deadline_s": {"type": "number"},
                 "from_speculation": {"type": "string", "description": "speculation_id"},
             },
             "additionalProperties": False,
         },
     },
+    "required": ["workflow"],
+    "additionalProperties": False,
+}
+READ_INPUT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"workflow": _OBJECT, "intent": _TEXT, "options": _OBJECT},
     "required": ["workflow"],
     "additionalProperties": False,
 }

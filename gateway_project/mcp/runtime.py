@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mcp.server import ServerRequestContext
+from pydantic import BaseModel
 
 from gateway_project.readiness import NotReady, Readiness
 
 if TYPE_CHECKING:
     from gateway_project.access.bearers import LookUpTokens, RecordUse
     from gateway_project.foundation.caller import Caller
+    from gateway_project.mcp.results import ServerReply
 
 FIRST_PAUSE_S = 1.0
 MAX_PAUSE_S = 60.0
@@ -33,8 +35,7 @@ class RequestHandler(Protocol):
         self,
         readiness: Readiness,
         ctx: ServerRequestContext[Any],
-        params: Any,
-    ) -> Any:
+    ) -> ServerReply | BaseModel:
         """Return the result; raises an `MCPError` if there is none."""
 
 

@@ -18,8 +18,10 @@ from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp import stdio
 from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
 from gateway_project.mcp.conversation import ConversationReplay
+from gateway_project.mcp.first_answers import FirstAnswers
 from gateway_project.mcp.runtime import PreparedRuntime, Runtime
 from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.readiness import Readiness
 
 FINISH_TIMEOUT_S: Final = 5.0
 """Time for attached clients' requests to finish once the process's own client has gone."""
@@ -41,6 +43,7 @@ def serve_stdio(
     prepare: Callable[[], PreparedRuntime],
     host: AttachOffer | None = None,
     prelude: ConversationReplay | None = None,
+    first: FirstAnswers | None = None,
     load_instructions: Callable[[], Mapping[str, str]] = dict,
 ) -> None:
     """Serve until the client closes its end, goes away, or a signal asks to stop.
@@ -50,11 +53,12 @@ def serve_stdio(
         prepare: Loads the runtime; called in a thread while the protocol is already served.
         host: How other gateways may attach to this one; None if they may not.
         prelude: State of the conversation, if another gateway has served the client so far.
+        first: Answers the client until this gateway is loaded; None: nothing does.
         load_instructions: As of `Runtime`.
     """
     try:
         runtime = partial(Runtime, prepare, load_instructions)
-        asyncio.run(_serve_connection(wire, runtime, host, prelude))
+        asyncio.run(_serve_connection(wire, runtime, host, prelude, first))
     except asyncio.CancelledError:
         log.debug("stopped by a signal")
     except _CLIENT_GONE:
@@ -66,10 +70,11 @@ async def _serve_connection(
     make_runtime: Callable[[], Runtime],
     host: AttachOffer | None,
     prelude: ConversationReplay | None,
+    first: FirstAnswers | None,
 ) -> None:
     _cancel_on_signal()
     runtime = make_runtime()
-    if prelude is not None:  # a client taken over has shaken hands already
+    if prelude is not None or (first is not None and first.has_started):  # it has shaken hands
         runtime.readiness.in_use.set()
     in_flight = mcp_server.InFlightCounter()
     server = mcp_server.build_server(runtime, in_flight=in_flight)
@@ -78,8 +83,10 @@ async def _serve_connection(
         background = group.create_task(runtime.run(), name="runtime")
         try:
             async with hosting.open() if hosting else nullcontext():
+                if prelude is None and first is not None:
+                    prelude = await _take_over(first, runtime.readiness)
                 async with stdio.open_wire_streams(
-                    wire, idle=in_flight.wait_until_idle, prelude=prelude
+                    wire, idle=in_flight.wait_until_idle, prelude=prelude, first=first
                 ) as pair:
                     await server.run(*pair, mcp_server.make_initialization_options(server))
                 if hosting:
@@ -87,6 +94,25 @@ async def _serve_connection(
         finally:
             _exit_in_time()
             background.cancel()
+
+
+async def _take_over(first: FirstAnswers, readiness: Readiness) -> ConversationReplay:
+    """Take a conversation over once a request needs this gateway, or it can serve any."""
+    loop = asyncio.get_running_loop()
+    needed = asyncio.Event()
+
+    def need() -> None:
+        with suppress(RuntimeError):  # the loop is closed: a signal came first
+            loop.call_soon_threadsafe(needed.set)
+
+    first.call_when_needed(need)
+    waits = [asyncio.create_task(one.wait()) for one in (needed, readiness.next_change)]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    return await asyncio.to_thread(first.hand_over)
 
 
 async def _wait_for_in_flight(in_flight: mcp_server.InFlightCounter) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from execution.call_outcome import ServedEarly
+    from execution.call_outcome import ServedSpeculation
 
 SERVED_META: Final = "foregate/served"
 """Key in the `_meta` of a result that a call made ahead answered."""
@@ -15,7 +15,7 @@ FRESH_META: Final = "foregate/fresh"
 _MS_PER_S: Final = 1_000
 
 
-def describe_served(served: ServedEarly | None) -> dict[str, Any]:
+def describe_served(served: ServedSpeculation | None) -> dict[str, Any]:
     """Return the part of a result's `_meta` that says how a call made ahead answered it."""
     if served is None:
         return {}

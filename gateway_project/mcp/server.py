@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types
 from mcp.server import NotificationOptions, Server, ServerRequestContext
@@ -16,32 +17,54 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    CallToolRequestParams,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
     SetLevelRequestParams,
     SubscriptionsListenRequestParams,
+    methods,
 )
+from pydantic import BaseModel
 
 from gateway_project import VERSION, server_instructions
+from gateway_project.foundation import exposure_setting
 from gateway_project.mcp import callers, changes, client_state, meta_tools, results
 from gateway_project.mcp.changes import ChangeHub
-from gateway_project.mcp.failure import META_KEY, report_failure
+from gateway_project.mcp.client_state import ClientState
 from gateway_project.mcp.parking import ParkedCalls, open_parking
+from gateway_project.mcp.results import CONVERTED_KEY, ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.runtime import Runtime
-from gateway_project.readiness import NotReady
+from gateway_project.readiness import ChangedList, NotReady
+from tools.upstream.request import CALL_METHOD
+
+if TYPE_CHECKING:
+    from gateway_project.foundation.caller import SessionKey
+    from gateway_project.foundation.exposure_setting import Exposure
 
 NAME: Final = "foregate"
 LIST_TTL_MS: Final = 3_600_000
 """How long clients may cache answers that never change while the process lives."""
 EXPOSURE_VARIABLE: Final = "FOREGATE_EXPOSURE"
 STATIC_EXPOSURE: Final = "meta"
+"""Where all clients are shown the meta-tools alone, their list never changes."""
 LISTEN_METHOD: Final = "subscriptions/listen"
 """A request that stays open until its client leaves."""
+_PLAIN_CALL: Final = {"name", "arguments"}
+_LISTS: Final = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
+"""Methods that list what servers have, with the field of their items."""
+_KINDS: Final[Mapping[str, Sequence[ChangedList]]] = {
+    "tools/list": ("tools",),
+    "prompts/list": ("prompts",),
+    "resources/list": ("resources",),
+    "resources/templates/list": ("resources",),
+}
+TOOLS_WAIT_S: Final = 3.0
+"""How long a client waits for tools of servers while the gateway starts, before it is shown the
+meta-tools and told of the others later."""
 _CACHE_HINTS: Final[Mapping[Any, CacheHint]] = {
     "server/discover": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
     "tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
@@ -61,10 +84,14 @@ class ServerLifespan:
     Attributes:
         parking: Calls that wait for a client's answers.
         changes: Delivers change notifications to clients.
+        client: State of the connection, where it is one.
+        exposures: The exposures chosen for sessions, with the time at which each last asked.
     """
 
     parking: ParkedCalls
     changes: ChangeHub
+    client: ClientState
+    exposures: OrderedDict[SessionKey, tuple[Exposure, float]] = field(default_factory=OrderedDict)
 
 
 def build_server(
@@ -78,17 +105,21 @@ def build_server(
         exposure: Which tools clients are shown; None reads it from the environment.
     """
     static = (
-        exposure or os.environ.get(EXPOSURE_VARIABLE) or STATIC_EXPOSURE
+        exposure or os.environ.get(EXPOSURE_VARIABLE) or exposure_setting.DEFAULT
     ).lower() == STATIC_EXPOSURE
     change_hub = ChangeHub(muted_lists={"tools"} if static else frozenset())
     runtime.readiness.add_publisher(change_hub)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[ServerLifespan]:
+        client = ClientState()
         async with open_parking() as parked_calls:
-            yield ServerLifespan(parking=parked_calls, changes=change_hub)
+            try:
+                yield ServerLifespan(parking=parked_calls, changes=change_hub, client=client)
+            finally:
+                await client_state.close(client)
 
-    handlers = _ServedHandlers(runtime)
+    handlers = _ServedHandlers(runtime, in_flight or InFlightCounter(), is_static=static)
     server: Server[Any] = Server(
         NAME,
         title="Foregate",
@@ -96,33 +127,26 @@ def build_server(
         instructions=meta_tools.INSTRUCTIONS if static else meta_tools.INSTRUCTIONS_LISTED,
         cache_hints=_CACHE_HINTS,
         lifespan=lifespan,
-        get_tool_input_schema=handlers.find_input_schema,
-        on_list_tools=handlers.list_static_tools if static else handlers.list_tools,
-        on_call_tool=handlers.serve_call,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.serve_request,
+        on_list_tools=handlers.list_static_tools if static else handlers.serve_carried,
+        on_call_tool=handlers.serve_carried,
+        on_list_resources=handlers.serve_carried,
+        on_list_resource_templates=handlers.serve_carried,
+        on_read_resource=handlers.serve_carried,
         on_subscribe_resource=handlers.serve_request,
         on_unsubscribe_resource=handlers.serve_request,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.serve_request,
-        on_completion=handlers.serve_request,
+        on_list_prompts=handlers.serve_carried,
+        on_get_prompt=handlers.serve_carried,
+        on_completion=handlers.serve_carried,
         on_subscriptions_listen=handlers.serve_listen,
     )
+    handlers.info = server.server_info_stamp
     # Passed to the constructor, these two would raise a deprecation warning.
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, _follow_changes
     )
     # The SDK's own middleware opens a tracing span for every message, which nothing exports.
-    server.middleware[:] = [
-        handlers.mark_in_use,
-        handlers.add_server_instructions,
-        _read_argument_text,
-        results.apply_carried_result,
-    ]
-    if in_flight is not None:
-        server.middleware.insert(0, in_flight.count_request)
+    server.middleware[:] = [handlers.serve_message]
     return server
 
 
@@ -134,56 +158,61 @@ def make_initialization_options(server: Server[Any]) -> InitializationOptions:
 
 
 class _ServedHandlers:
-    """Handlers of the SDK's server; each waits only for the parts that it needs."""
+    """Handlers of the SDK's server; each waits only for the parts that it needs.
 
-    def __init__(self, runtime: Runtime) -> None:
+    What a server may answer passes the SDK's models by: they drop unknown fields, and cost as much
+    as the rest of a call.
+    """
+
+    def __init__(self, runtime: Runtime, in_flight: InFlightCounter, *, is_static: bool) -> None:
+        self.info: Mapping[str, Any] = {}
         self._runtime = runtime
+        self._in_flight = in_flight
+        self._carried = results.CARRIED_METHODS - ({"tools/list"} if is_static else set())
 
-    async def mark_in_use(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Start to load what requests need with a client's first message, the handshake."""
+    async def serve_message(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Serve a message, as middleware of the SDK's server."""
+        # The first message, the handshake, starts to load what requests need.
         self._runtime.readiness.in_use.set()
-        return await call_next(ctx)
+        if ctx.request_id is None or ctx.method == LISTEN_METHOD:
+            return await call_next(ctx)
+        with self._in_flight:
+            if ctx.method in self._carried and _has_shaken_hands(ctx):
+                return await self._serve_checked(ctx)
+            result = await call_next(ctx)
+            return self._add_instructions(ctx, result) if ctx.method == "initialize" else result
 
-    async def add_server_instructions(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Add what servers say about their use to the handshake's instructions.
-
-        `server/discover` stays the same for all: clients may cache it, and share it.
-        """
-        envelope = await call_next(ctx)
-        if ctx.method != "initialize" or not isinstance(envelope, dict):
-            return envelope
-        gateway = self._runtime.readiness.current
+    async def serve_carried(self, ctx: Context, _: Any) -> Any:
+        """Serve a request that a server may answer; returns the result as it is sent."""
+        readiness = self._runtime.readiness
+        # Whatever is chosen for a client, it is shown the meta-tools, which need nothing else.
+        wait_s = TOOLS_WAIT_S if ctx.method == "tools/list" else None
         try:
-            if gateway is None:
-                texts = self._runtime.load_instructions()
-            else:
-                texts = server_instructions.collect_instructions(
-                    gateway.effects.catalogue(), callers.caller_of(ctx, gateway)
-                )
-        except NotReady:
-            return envelope
-        own = envelope.get("instructions") or ""
-        return envelope | {"instructions": server_instructions.add_to_instructions(own, texts)}
+            async with asyncio.timeout(wait_s):
+                handle = await self._runtime.get_handler()
+                reply = await handle(readiness, ctx)
+        except TimeoutError:
+            if wait_s is None:
+                raise
+            reply = _answer_unready(ctx, NotReady("starting", "the gateway is still starting"))
+            readiness.owed_lists.add("tools")
+        except NotReady as error:
+            reply = _answer_unready(ctx, error)
+            readiness.owed_lists.update(_KINDS.get(ctx.method, ()))
+        if isinstance(reply, BaseModel):
+            reply = ServerReply.from_model(reply)
+        modern = client_state.is_modern(ctx)
+        return results.shape_result(
+            reply, info=self.info if modern else None, hint=_CACHE_HINTS.get(ctx.method)
+        )
 
-    async def serve_request(self, ctx: Context, params: Any) -> Any:
-        """Serve a request from the runtime; failures are JSON-RPC errors."""
+    async def serve_request(self, ctx: Context, _: Any) -> Any:
+        """Serve any other request from the runtime."""
         try:
             handle = await self._runtime.get_handler()
         except NotReady as error:
-            raise MCPError(
-                mcp_types.INTERNAL_ERROR,
-                f"{error.code}: {error}",
-                {META_KEY: {"code": error.code}},
-            ) from None
-        return await handle(self._runtime.readiness, ctx, params)
-
-    async def serve_call(self, ctx: Context, params: CallToolRequestParams) -> Any:
-        """Serve `tools/call`; failures are reported in the result."""
-        try:
-            handle = await self._runtime.get_handler()
-        except NotReady as error:
-            return report_failure(error.code, str(error))
-        return await handle(self._runtime.readiness, ctx, params)
+            raise _make_unready_error(error) from None
+        return await handle(self._runtime.readiness, ctx)
 
     async def serve_listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> Any:
         """Serve `subscriptions/listen`; only resource subscriptions need the runtime."""
@@ -199,66 +228,104 @@ class _ServedHandlers:
         """Serve `tools/list` where only the meta-tools are listed."""
         return ListToolsResult(tools=list(meta_tools.TOOLS))
 
-    async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
-        """Serve `tools/list` where tools of servers are listed too."""
-        own = ListToolsResult(tools=list(meta_tools.TOOLS), ttl_ms=0, cache_scope="private")
-        return await self._serve_list(ctx, params, own)
+    async def _serve_checked(self, ctx: Context) -> dict[str, Any]:
+        """Check the parameters of a request that a server may answer, and serve it.
 
-    async def list_resources(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
-        """Serve `resources/list`."""
-        return await self._serve_list(ctx, params, ListResourcesResult(resources=[]))
+        Raises:
+            MCPError: If the client's version has no such method.
+            ValidationError: If they are invalid.
+        """
+        params: Mapping[str, Any] = ctx.params or {}
+        notes: Sequence[Mapping[str, str]] = ()
+        if ctx.method == CALL_METHOD and isinstance(params.get("arguments"), str):
+            params, notes = _read_argument_text(params)
+            ctx = replace(ctx, params=params)
+        if ctx.method != CALL_METHOD or not _is_plain_call(params):
+            try:
+                methods.validate_client_request(ctx.method, ctx.protocol_version, params)
+            except KeyError:
+                text = "Method not found"
+                raise MCPError(mcp_types.METHOD_NOT_FOUND, text, ctx.method) from None
+        result: dict[str, Any] = await self.serve_carried(ctx, params)
+        if notes:
+            meta = result.get("_meta") or {}
+            told = [{**notes[0], "pointer": ""}, *meta.get(CONVERTED_KEY, ())]
+            result["_meta"] = {**meta, CONVERTED_KEY: told}
+        return result
 
-    async def list_templates(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
-        """Serve `resources/templates/list`."""
-        return await self._serve_list(
-            ctx, params, ListResourceTemplatesResult(resource_templates=[])
-        )
+    def _add_instructions(self, ctx: Context, envelope: HandlerResult) -> HandlerResult:
+        """Add what servers say about their use to the handshake's instructions.
 
-    async def list_prompts(self, ctx: Context, params: PaginatedRequestParams | None) -> Any:
-        """Serve `prompts/list`."""
-        return await self._serve_list(ctx, params, ListPromptsResult(prompts=[]))
-
-    async def _serve_list(self, ctx: Context, params: Any, fallback: Any) -> Any:
-        """Serve a list; return the fallback while the gateway is not ready."""
-        try:
-            handle = await self._runtime.get_handler()
-            return await handle(self._runtime.readiness, ctx, params)
-        except NotReady:
-            return fallback
-
-    def find_input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Return the schema that the headers of a call are checked against; None checks none."""
+        `server/discover` stays the same for all: clients may cache it, and share it.
+        """
+        if not isinstance(envelope, dict):
+            return envelope
         gateway = self._runtime.readiness.current
-        if gateway is None or name in meta_tools.BY_NAME:
-            return None
-        from gateway_project.mcp import exposure  # noqa: PLC0415 - loaded by now, not at start
+        try:
+            if gateway is None:
+                texts = self._runtime.load_instructions()
+            else:
+                texts = server_instructions.collect_instructions(
+                    gateway.effects.catalogue(), callers.caller_of(ctx, gateway)
+                )
+        except NotReady:
+            return envelope
+        own = envelope.get("instructions") or ""
+        return envelope | {"instructions": server_instructions.add_to_instructions(own, texts)}
 
-        effects, caller = gateway.effects, callers.caller_of_http_request(gateway)
-        return exposure.find_input_schema(effects.catalogue(), caller, effects.exposure, name)
+
+def _has_shaken_hands(ctx: Context) -> bool:
+    """Whether a client has introduced itself; the SDK answers one that has not."""
+    return client_state.is_modern(ctx) or ctx.session.client_params is not None
 
 
-async def _read_argument_text(ctx: Context, call_next: CallNext) -> HandlerResult:
+def _is_plain_call(params: Mapping[str, Any]) -> bool:
+    """Whether the parameters of a call are valid at a glance, in every version."""
+    return (
+        params.keys() == _PLAIN_CALL
+        and isinstance(params["name"], str)
+        and isinstance(params["arguments"], dict)
+    )
+
+
+def _answer_unready(ctx: Context, error: NotReady) -> ServerReply | BaseModel:
+    """Return the answer while the gateway is not ready: a list that says so, or a failure.
+
+    Raises:
+        MCPError: If it is neither a list nor a call.
+    """
+    why = {ERROR_KEY: {"code": error.code}}
+    if ctx.method == "tools/list":
+        own = ListToolsResult(tools=list(meta_tools.TOOLS), ttl_ms=0, cache_scope="private")
+        return replace(ServerReply.from_model(own), meta=why)
+    if ctx.method in _LISTS:
+        return ServerReply(raw={_LISTS[ctx.method]: []}, meta=why)
+    if ctx.method == CALL_METHOD:
+        return report_failure(error.code, str(error))
+    raise _make_unready_error(error) from None
+
+
+def _make_unready_error(error: NotReady) -> MCPError:
+    data = {ERROR_KEY: {"code": error.code}}
+    return MCPError(mcp_types.INTERNAL_ERROR, f"{error.code}: {error}", data)
+
+
+def _read_argument_text(
+    params: Mapping[str, Any],
+) -> tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]:
     """Read the arguments of a call that are sent as JSON text, which the SDK would refuse."""
-    params = ctx.params or {}
-    if ctx.method != "tools/call" or not isinstance(params.get("arguments"), str):
-        return await call_next(ctx)
     # Loaded by now, or soon: a call needs the whole gateway.
     from gateway_project.foundation import schema_conversion  # noqa: PLC0415
-    from gateway_project.mcp.arguments import CONVERTED_KEY  # noqa: PLC0415
 
-    read, converted = schema_conversion.read_text_at(params, "/arguments")
-    result = await call_next(replace(ctx, params=read))
-    if converted and isinstance(result, dict):
-        meta = dict(result.get("_meta") or {})
-        notes = [{**converted[0], "pointer": ""}, *meta.get(CONVERTED_KEY, ())]
-        result = {**result, "_meta": {**meta, CONVERTED_KEY: notes}}
-    return result
+    return schema_conversion.read_text_at(params, "/arguments")
 
 
 async def _follow_changes(ctx: Context, _: NotificationParams) -> None:
     """Notify a client of the handshake era of changes until its connection ends."""
+    if client_state.is_modern(ctx):
+        return
     state = client_state.state_of(ctx)
-    if not state.is_following and not client_state.is_modern(ctx):
+    if not state.is_following:
         state.is_following = True
         await changes.notify_legacy_client(
             ctx.lifespan_context.changes,
@@ -269,27 +336,21 @@ async def _follow_changes(ctx: Context, _: NotificationParams) -> None:
 
 
 class InFlightCounter:
-    """Counts the requests being handled; callers can wait until none is left."""
+    """Counts the requests being handled, each in a `with` block; callers can wait for the last."""
 
     def __init__(self) -> None:
         self._count = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def count_request(
-        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
-        """Count a request while it is handled, as middleware of the SDK's server."""
-        if ctx.request_id is None or ctx.method == LISTEN_METHOD:
-            return await call_next(ctx)
+    def __enter__(self) -> None:
         self._count += 1
         self._idle.clear()
-        try:
-            return await call_next(ctx)
-        finally:
-            self._count -= 1
-            if not self._count:
-                self._idle.set()
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        if not self._count:
+            self._idle.set()
 
     async def wait_until_idle(self) -> None:
         """Return when no request is being handled."""

@@ -24,6 +24,7 @@ from mcp_types import (
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
+    RequestId,
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
@@ -39,6 +40,7 @@ from gateway_project.mcp.conversation import (
     is_replay_response,
     read_response_id,
 )
+from gateway_project.mcp.first_answers import FirstAnswers
 from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
 from gateway_project.mcp.wire import ProtocolWire
 
@@ -75,16 +77,18 @@ async def open_wire_streams(
     *,
     idle: Callable[[], Awaitable[None]],
     prelude: ConversationReplay | None = None,
+    first: FirstAnswers | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Open a wire; yields the read and the write stream for the SDK's server.
 
     Args:
         wire: The claimed wire.
         idle: Returns when no request is being handled.
-        prelude: State of the conversation, if another gateway has served the client so far.
+        prelude: State of the conversation, if something else has served the client so far.
+        first: What has, and keeps the answers to requests like those; None: nothing does.
     """
-    writer = LineWriter(wire.write_fd, resuming=prelude is not None)
-    reader = LineReader(wire.read_fd, prelude=prelude)
+    writer = LineWriter(wire.write_fd, resuming=prelude is not None, first=first)
+    reader = LineReader(wire.read_fd, prelude=prelude, first=first)
     reader.start(asyncio.get_running_loop())
     async with open_streams(reader, writer, idle=idle) as pair:
         yield pair
@@ -126,7 +130,7 @@ async def open_streams(
 
         def answer_unsent(request: JSONRPCRequest) -> None:
             group.create_task(
-                _forward_error(incoming, encoding.build_unsent_error(request)),
+                _forward_error(incoming, request.id),
                 name="answer unsent request",
             )
 
@@ -209,9 +213,10 @@ async def _write_messages(
 
 
 async def _forward_error(
-    incoming: MemoryObjectSendStream[SessionMessage], error: JSONRPCError
+    incoming: MemoryObjectSendStream[SessionMessage], request_id: RequestId
 ) -> None:
-    """Pass on an error as if the client had answered with it, unless the input has ended."""
+    """Fail an unsent request as if the client had answered, unless the input has ended."""
+    error = JSONRPCError(jsonrpc="2.0", id=request_id, error=encoding.describe_unsent())
     with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
         await incoming.send(SessionMessage(error))
 
@@ -231,9 +236,11 @@ class LineReader:
         *,
         max_line_bytes: int = MAX_LINE_BYTES,
         prelude: ConversationReplay | None = None,
+        first: FirstAnswers | None = None,
     ) -> None:
         self._descriptor = descriptor
         self._prelude = prelude or ConversationReplay()
+        self._first = first
         self._max_line_bytes = max_line_bytes
         self._waiting: deque[Line | None] = deque()
         self._arrived = asyncio.Event()
@@ -274,9 +281,9 @@ class LineReader:
         """Split the input into lines; yields `LineTooLong` for one that is dropped."""
         for line in self._prelude.lines:
             yield line.decode("utf-8", "replace")
-        pending = bytearray(self._prelude.unsent)
+        pending = bytearray()
         dropping = False
-        while chunk := self._read_chunk():
+        for chunk in self._iterate_chunks():
             *line_ends, rest = chunk.split(b"\n")
             for piece in line_ends:
                 pending += piece
@@ -292,7 +299,15 @@ class LineReader:
         if not dropping:
             yield from self._decode_line(pending)
 
+    def _iterate_chunks(self) -> Iterator[bytes]:
+        if self._prelude.unsent:
+            yield self._prelude.unsent
+        while chunk := self._read_chunk():
+            yield chunk
+
     def _decode_line(self, line: bytearray) -> Iterator[Line]:
+        if self._first is not None:
+            self._first.note_input(line)
         if len(line) > self._max_line_bytes:
             yield self._report_dropped()
         # Codex on Windows, among others, begins with a byte order mark.
@@ -317,9 +332,12 @@ class LineWriter:
     thread writes it.
     """
 
-    def __init__(self, descriptor: int, *, resuming: bool = False) -> None:
+    def __init__(
+        self, descriptor: int, *, resuming: bool = False, first: FirstAnswers | None = None
+    ) -> None:
         self._descriptor = descriptor
         self._resuming = resuming
+        self._first = first
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
         self._idle = asyncio.Event()
@@ -331,6 +349,10 @@ class LineWriter:
         Raises:
             BrokenPipeError: If the client no longer listens.
         """
+        if self._first is not None and self._first.is_following:
+            line = await self._filter_line(line, self._first)
+        if not line:
+            return
         if self._resuming and is_replay_response(read_response_id(line)):
             return
         if len(line) <= select.PIPE_BUF and self._poll.poll(0):
@@ -345,6 +367,15 @@ class LineWriter:
     async def wait_until_idle(self) -> None:
         """Return when nothing is being written."""
         await self._idle.wait()
+
+    async def _filter_line(self, line: bytes, first: FirstAnswers) -> bytes:
+        if len(line) <= select.PIPE_BUF:
+            return first.filter_output(line)
+        self._idle.clear()
+        try:
+            return await asyncio.to_thread(first.filter_output, line)
+        finally:
+            self._idle.set()
 
     def _write_all(self, data: bytes) -> None:
         view = memoryview(data)

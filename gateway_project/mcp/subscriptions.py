@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import anyio
 import structlog
 from mcp_types import (
     EmptyResult,
-    SubscribeRequestParams,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
-    UnsubscribeRequestParams,
 )
 
 from gateway_project import pass_through
@@ -30,20 +29,20 @@ UNSUBSCRIBE_METHOD = "resources/unsubscribe"
 log = structlog.get_logger(__name__)
 
 
-async def subscribe(request: ClientRequest, params: SubscribeRequestParams) -> EmptyResult:
+async def subscribe(request: ClientRequest, params: Mapping[str, Any]) -> EmptyResult:
     """Serve `resources/subscribe`, for clients of the handshake era."""
     downstream = request.build_downstream()
     state = client_state.state_of(request.ctx)
     state.client_key, watched = request.caller.client_key, state.watched_resources
     if not watched:
-        client_state.run_at_end(request.ctx, partial(_release_all, request, downstream, watched))
-    await _watch_resource(request, downstream, str(params.uri), watched)
+        state.at_end.push_async_callback(_release_all, request, downstream, watched)
+    await _watch_resource(request, downstream, str(params["uri"]), watched)
     return EmptyResult()
 
 
-async def unsubscribe(request: ClientRequest, params: UnsubscribeRequestParams) -> EmptyResult:
+async def unsubscribe(request: ClientRequest, params: Mapping[str, Any]) -> EmptyResult:
     """Serve `resources/unsubscribe`; unsubscribes at the server once no stream is left."""
-    uri = str(params.uri)
+    uri = str(params["uri"])
     watched = client_state.state_of(request.ctx).watched_resources
     released = [address for address, known_as in watched.items() if known_as == uri]
     for address in released:
@@ -52,24 +51,30 @@ async def unsubscribe(request: ClientRequest, params: UnsubscribeRequestParams) 
     return EmptyResult()
 
 
-async def listen(
-    request: ClientRequest, params: SubscriptionsListenRequestParams
-) -> SubscriptionsListenResult:
+async def listen(request: ClientRequest, params: Mapping[str, Any]) -> SubscriptionsListenResult:
     """Serve `subscriptions/listen` with resources among the subscriptions.
 
     Resources that the caller cannot read are left out of the acknowledgement.
     """
     downstream = request.build_downstream()
+    asked = SubscriptionsListenRequestParams.model_validate(params, by_name=False)
     watched: dict[ResourceAddress, str] = {}
-    client_state.run_at_end(request.ctx, partial(_release_all, request, downstream, watched))
-    for uri in params.notifications.resource_subscriptions or []:
-        try:
-            await _watch_resource(request, downstream, str(uri), watched)
-        except (PassThroughError, UpstreamError) as error:
-            log.info("subscriptions.refused", uri=str(uri), reason=str(error))
-    return await changes.serve_listen(
-        _get_change_hub(request), request.ctx, params, watched, client=request.caller.client_key
-    )
+    try:
+        for uri in asked.notifications.resource_subscriptions or []:
+            try:
+                await _watch_resource(request, downstream, str(uri), watched)
+            except (PassThroughError, UpstreamError) as error:
+                log.info("subscriptions.refused", uri=str(uri), reason=str(error))
+        return await changes.serve_listen(
+            _get_change_hub(request),
+            request.ctx,
+            asked,
+            watched,
+            client=request.caller.client_key,
+        )
+    finally:
+        with anyio.move_on_after(client_state.CLOSE_TIMEOUT_S, shield=True):
+            await _release_all(request, downstream, watched)
 
 
 async def _watch_resource(

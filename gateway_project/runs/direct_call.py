@@ -143,9 +143,12 @@ async def _start_or_find_run(effects: Effects, caller: Caller, request: Upstream
     else:
         prepared, planned = await run_in_validation_thread((caller.user, caller.team), prepare)
     key = f"direct {prepared.definition_hash} {prepared.arguments_digest} {prepared.tool}"
-    started = await effects.runs.start(
-        caller, planned, options=options, idempotency_key=key, is_direct=True
-    )
+    try:
+        started = await effects.runs.start(
+            caller, planned, options=options, idempotency_key=key, is_direct=True
+        )
+    except run_store.IdempotencyConflict as conflict:
+        return conflict.run  # the same call with another time limit
     return started.run
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from execution.changes import WHOLE_TASK
 from execution.running import results
 from execution.status import RunStatus, TaskStatus
 from execution.view import RunView, TaskView
+from gateway_project.foundation.json_equality import equality_key
 
 if TYPE_CHECKING:
-    from execution.early_run import EarlyRun
+    from execution.speculation.calls import SpeculativeRun
 
 MS_PER_S: Final = 1_000
+META_KEY: Final = "foregate/results"
+"""Key in `_meta` of an answer of what servers say in that of their results, by task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +56,14 @@ class TaskResults:
         return blocks if self.is_list else blocks[0]
 
     @property
+    def meta(self) -> Any:
+        """The `_meta` of the server's result; empty if there is none."""
+        found = [raw.get("_meta") if raw else None for raw in self.raw_results]
+        if not any(found):
+            return {}
+        return found if self.is_list else found[0]
+
+    @property
     def full_result(self) -> Mapping[str, Any]:
         """The complete result, for storage."""
         return (
@@ -76,14 +88,25 @@ def collect_results(view: RunView) -> tuple[TaskResults, ...]:
     return tuple(result for result in found if result is not None)
 
 
-def early_run_to_json(run: EarlyRun | None) -> dict[str, Any]:
-    """Return results of a workflow that was run ahead, as those of a run; None: there are none."""
-    if run is None:
-        return {}
-    found = [
+def describe_meta(results: Iterable[TaskResults]) -> dict[str, Any]:
+    """Return what servers say in the `_meta` of results, as part of an answer's."""
+    found = {one.task: meta for one in results if (meta := one.meta)}
+    return {META_KEY: found} if found else {}
+
+
+def collect_speculative(run: SpeculativeRun) -> tuple[TaskResults, ...]:
+    """Return the results of a workflow that was run ahead."""
+    return tuple(
         TaskResults(task=task, raw_results=raw, is_list=task in run.lists, size_bytes=0)
         for task, raw in run.raw_results.items()
-    ]
+    )
+
+
+def speculative_run_to_json(run: SpeculativeRun) -> dict[str, Any]:
+    """Return results of a workflow that was run ahead, as those of a run; empty: none."""
+    found = collect_speculative(run)
+    if not found:
+        return {}
     answer = {
         "status": (RunStatus.PARTIAL_SUCCESS if run.reasons else RunStatus.SUCCEEDED).value,
         "results": {one.task: one.value for one in found},
@@ -96,6 +119,9 @@ def early_run_to_json(run: EarlyRun | None) -> dict[str, Any]:
 def iterate_extra_blocks(raw: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the content blocks of a result that are not part of its value.
 
+    Servers repeat structured content in their texts: as a whole, as the protocol recommends, or
+    each part on its own, as the official SDKs do.
+
     Example:
         >>> picture = {"type": "image", "data": "", "mimeType": "image/png"}
         >>> raw = {"content": [{"type": "text", "text": "7"}, picture]}
@@ -103,12 +129,15 @@ def iterate_extra_blocks(raw: Mapping[str, Any]) -> Iterator[Any]:
         True
     """
     structured = raw.get("structuredContent")
+    parts = None if structured is None else _StructuredParts(structured)
     is_value_seen = False
     for block in results.list_blocks(raw):
         text = block.get("text") if isinstance(block, Mapping) else None
-        if isinstance(text, str) and not is_value_seen:
-            is_value_seen = structured is None or _is_structured_copy(text, structured)
-            if is_value_seen:
+        if isinstance(text, str):
+            if parts is not None and parts.contain(text):
+                continue
+            if parts is None and not is_value_seen:
+                is_value_seen = True
                 continue
         yield block
 
@@ -150,9 +179,39 @@ def _collect_items(task: TaskView, items: Sequence[TaskView]) -> TaskResults | N
     )
 
 
-def _is_structured_copy(text: str, structured: Any) -> bool:
-    """Whether a text repeats the structured content, as the protocol recommends."""
-    try:
-        return bool(json.loads(text) == structured)
-    except (ValueError, RecursionError):
-        return False
+class _StructuredParts:
+    """What texts may repeat of structured content."""
+
+    def __init__(self, structured: Any) -> None:
+        self._structured = structured
+
+    def contain(self, text: str) -> bool:
+        """Whether a text is one of the structured texts, or the JSON of the whole or a part."""
+        if text in self._texts:
+            return True
+        try:
+            return equality_key(json.loads(text)) in self._keys
+        except (ValueError, RecursionError):
+            return False
+
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        texts: set[str] = set()
+        waiting = [self._structured]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, str):
+                texts.add(value)
+            elif isinstance(value, Mapping):
+                waiting += value.values()
+            elif isinstance(value, list):
+                waiting += value
+        return frozenset(texts)
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """Keys of the whole, of its members, and of the items of those that are lists."""
+        whole = self._structured
+        members = whole.values() if isinstance(whole, Mapping) else [whole]
+        items = [item for member in members if isinstance(member, list) for item in member]
+        return frozenset(map(equality_key, (whole, *members, *items)))

@@ -52,10 +52,11 @@ if FOREGATE.execution_backend == "queue":
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""  # our jobs are found by name, not by module
 
 MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
-    "gateway_project.console.content_security.ContentSecurityMiddleware",
-    "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.access.request_id.RequestIdMiddleware",
+    "gateway_project.console.content_security.ContentSecurityMiddleware",
+    "gateway_project.console.health.ProbeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "gateway_project.console.static_files.StaticFilesMiddleware",
     "gateway_project.console.newer_database.NewerDatabaseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -92,6 +93,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["django.templatetags.static", "gateway_project.templatetags.console"],
         },
     },
 ]
@@ -223,9 +225,9 @@ USE_I18N = False
 USE_TZ = True
 
 STATIC_URL = "static/"
-_VENDOR = BASE_DIR / ".venv" / "node" / "console" / "vendor"
-STATICFILES_DIRS = [("vendor", _VENDOR)] if _VENDOR.is_dir() else []
-"""Libraries of console pages, installed by requirements/setup.sh; pages also work without."""
+_VENDOR = (BASE_DIR / "vendor", BASE_DIR / ".venv" / "node" / "console" / "vendor")
+STATICFILES_DIRS = [("vendor", folder) for folder in _VENDOR if folder.is_dir()][:1]
+"""Libraries of console pages: of the wheel, or of requirements/setup.sh; pages work without."""
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from django import template
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from gateway_project.foundation.text import cut_at_word, describe_duration
@@ -184,3 +184,68 @@ def icon(name: str) -> SafeString:
         static("console/icons.svg"),
         name,
     )
+
+
+@register.simple_block_tag(end_name="endtable")
+def table(content: str, *names: str, kind: str = "", last: bool = True) -> SafeString:
+    """Render a table around its rows.
+
+    Args:
+        content: The rows.
+        names: Of the columns, as `columns` takes them; none: it has no head.
+        kind: Of its look, if it has one of its own.
+        last: Whether it has the last column.
+    """
+    head = columns(*(names if last else names[:-1])) if names else ""
+    look = f" table--{kind}" if kind else ""
+    pattern = '<div class="table-wrap"><table class="table{}">{}<tbody>{}</tbody></table></div>'
+    return format_html(pattern, look, head, content)
+
+
+@register.simple_tag
+def columns(*names: str) -> SafeString:
+    """Render the head of a table.
+
+    Args:
+        names: Of the columns; `#` before one is of numbers, and one in brackets is only read out.
+    """
+    heads = format_html_join("", "{}", ((_head(name),) for name in names))
+    return format_html("<thead><tr>{}</tr></thead>", heads)
+
+
+def _head(name: str) -> SafeString:
+    if name.startswith("("):
+        hidden = format_html('<span class="visually-hidden">{}</span>', name.strip("()"))
+        return format_html('<th scope="col">{}</th>', hidden)
+    if name.startswith("#"):
+        return format_html('<th scope="col" class="number">{}</th>', name[1:])
+    return format_html('<th scope="col">{}</th>', name)
+
+
+@register.simple_tag
+def fact(name: str, value: Any) -> SafeString:
+    """Render a name and a value of a list of facts."""
+    return format_html("<dt>{}</dt><dd>{}</dd>", name, value)
+
+
+@register.simple_tag
+def empty(title: str, text: str, level: int = 2) -> SafeString:
+    """Render what stands where there is nothing to list."""
+    pattern = '<div class="empty"><h{0}>{1}</h{0}><p>{2}</p></div>'
+    return format_html(pattern, level, title, text)
+
+
+@register.simple_tag(name="input")
+def labelled_input(label: str, field_id: str, help: str = "", **attributes: Any) -> SafeString:  # noqa: A002 - as in templates
+    """Render an input with its label, and help below it; it is sent under its id by default."""
+    given = {"id": field_id, "name": field_id, **attributes}
+    written = format_html_join(
+        "", " {}{}", ((name, _write_attribute(value)) for name, value in given.items())
+    )
+    below = format_html('<p class="field__help">{}</p>', help) if help else ""
+    pattern = '<div class="field"><label for="{}">{}</label><input{}>{}</div>'
+    return format_html(pattern, field_id, label, written, below)
+
+
+def _write_attribute(value: Any) -> SafeString | str:
+    return "" if value is True else format_html('="{}"', value)

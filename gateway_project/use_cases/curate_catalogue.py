@@ -1,4 +1,4 @@
-"""Curate teams, categories and settings of tools, with audit entries."""
+"""Curate categories and settings of tools, with audit entries."""
 
 from __future__ import annotations
 
@@ -9,40 +9,8 @@ from django.db import transaction
 
 from gateway_project.access import audit
 from gateway_project.access.roles import CURATE, require_decision, require_scope
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import Caller
 from tools.store import configuration
-
-
-def save_team(caller: Caller, name: str, values: Mapping[str, Any], *, is_new: bool) -> None:
-    """Add a team without members, or change how its calls are approved.
-
-    Args:
-        caller: The actor.
-        name: Of the team.
-        values: New values by the names of `tools.store.configuration.TEAM_COLUMNS`.
-        is_new: Whether it is added.
-
-    Raises:
-        NotPermitted: If the caller is not a superuser.
-        django.core.exceptions.ValidationError: If a value is invalid.
-    """
-    require_scope(caller, SCOPE_ALL)
-    with transaction.atomic():
-        configuration.save_team(name, values)
-        _record_saved(caller, "team", name, sorted(values), is_new=is_new)
-
-
-def delete_team(caller: Caller, name: str) -> None:
-    """Delete a team that owns nothing.
-
-    Raises:
-        NotPermitted: If the caller is not a superuser.
-        TeamInUse: If it has members, servers, tokens or the like.
-    """
-    require_scope(caller, SCOPE_ALL)
-    with transaction.atomic():
-        configuration.delete_team(name)
-        audit.record_audit(caller, "team.deleted", name)
 
 
 def save_category(caller: Caller, name: str, *, description: str) -> None:
@@ -59,7 +27,8 @@ def save_category(caller: Caller, name: str, *, description: str) -> None:
         if not is_new:
             require_decision(caller, None)
         configuration.save_category(name, description=description)
-        _record_saved(caller, "category", name, ["description"], is_new=is_new)
+        action = f"category.{'registered' if is_new else 'changed'}"
+        audit.record_audit(caller, action, name, detail={"changed": ["description"]})
 
 
 def delete_category(caller: Caller, name: str) -> None:
@@ -113,10 +82,3 @@ def change_tools(caller: Caller, tools: Mapping[str, int], values: Mapping[str, 
     with transaction.atomic():
         for tool, pk in sorted(tools.items()):
             change_tool(caller, tool, values, pk=pk)
-
-
-def _record_saved(
-    caller: Caller, kind: str, name: str, changed: list[str], *, is_new: bool
-) -> None:
-    action = f"{kind}.{'registered' if is_new else 'changed'}"
-    audit.record_audit(caller, action, name, detail={"changed": changed})

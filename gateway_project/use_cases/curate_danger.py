@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from gateway_project.access import audit
 from gateway_project.access.roles import CURATE, require_scope
 from gateway_project.foundation.caller import Caller
+from gateway_project.use_cases.refusals import InvalidEntry, change_or_refuse
 from tools.catalogue import Catalogue
 from tools.danger import Danger, DangerMatcher, DangerPattern
 from tools.store import danger
@@ -20,12 +20,6 @@ from tools.store.danger import StoredOperation
 PATTERN_CONSTRAINT = "dangerous_pattern_once"
 MAX_LISTED = 200
 """Tools that a preview names; the rest are counted."""
-
-
-class InvalidOperation(ValueError):
-    """A dangerous operation cannot be stored; the message says why."""
-
-    code = "invalid_arguments"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,20 +50,20 @@ def save_operation(
     Raises:
         NotPermitted: If the caller lacks the scope.
         UnknownOperation: If there is no such one.
-        InvalidOperation: If a value is invalid; nothing is stored then.
+        InvalidEntry: If a value is invalid; nothing is stored then.
     """
     require_scope(caller, CURATE)
     try:
-        with transaction.atomic():
+        with change_or_refuse():
             stored = danger.save_operation(values, pk=pk)
             verb = "registered" if pk is None else "changed"
             detail = {"changed": sorted(values)}
             audit.record_audit(caller, f"dangerousoperation.{verb}", stored.pattern, detail=detail)
-    except ValidationError as error:
-        message = "; ".join(error.messages)
-        if PATTERN_CONSTRAINT in message:
+    except InvalidEntry as error:
+        if PATTERN_CONSTRAINT in str(error):
             message = f"there is an operation {values['pattern']!r} already; change that one"
-        raise InvalidOperation(message) from None
+            raise InvalidEntry(message) from None
+        raise
     return stored
 
 

@@ -30,6 +30,7 @@ from gateway_project.access.roles import (
 )
 from gateway_project.foundation.access_rules import MEMBER, TEAM_ADMIN
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools.store import configuration, teams
 
 CHANGES: Final = ("name", "roles", "is_active", "is_superuser")
@@ -45,12 +46,6 @@ class UnknownPerson(LookupError):
         super().__init__(f"there is no person {name!r}")
 
 
-class InvalidPerson(ValueError):
-    """A person cannot be stored, changed or deleted; the message says why."""
-
-    code = "invalid_arguments"
-
-
 @dataclass(frozen=True, kw_only=True)
 class NewPassword:
     """A one-time password for a person, which cannot be shown again.
@@ -62,21 +57,6 @@ class NewPassword:
 
     person: str
     password: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnedByPerson:
-    """What goes, or stays without its owner, when a person is deleted.
-
-    Attributes:
-        tokens: Valid tokens, which stop working.
-        runs: Runs, which are kept, marked as those of somebody deleted.
-        unfinished: Runs among them that cannot go on.
-    """
-
-    tokens: int
-    runs: int
-    unfinished: int
 
 
 def find_person(caller: Caller, name: str) -> Person:
@@ -110,7 +90,7 @@ def create_person(
 
     Raises:
         NotPermitted: If the caller may not create such a person.
-        InvalidPerson: If a value is invalid; nothing is stored then.
+        InvalidEntry: If a value is invalid; nothing is stored then.
     """
     require_scope(caller, ADMINISTER)
     _require_grantable(caller, roles, is_superuser=is_superuser)
@@ -141,7 +121,7 @@ def change_person(caller: Caller, name: str, values: Mapping[str, Any]) -> Perso
     Raises:
         NotPermitted: If the caller may not change them like that.
         UnknownPerson: If there is none for the caller.
-        InvalidPerson: If a value is invalid; nothing is changed then.
+        InvalidEntry: If a value is invalid; nothing is changed then.
     """
     with transaction.atomic():
         user = _find_changeable(caller, name)
@@ -160,6 +140,24 @@ def change_person(caller: Caller, name: str, values: Mapping[str, Any]) -> Perso
         return find_person(caller, name)
 
 
+def change_roles(caller: Caller, username: str, wanted: Collection[str]) -> bool:
+    """Give a user exactly these roles; return False if there is no such user.
+
+    Raises:
+        NotPermitted: If the caller is not a superuser.
+        UnknownRole: If there is no such role.
+    """
+    require_scope(caller, SCOPE_ALL)
+    with transaction.atomic():
+        user = get_user_model().objects.filter(username=username).first()
+        if user is None:
+            return False
+        if set_roles(user, wanted):
+            detail = {"roles": sorted(wanted)}
+            audit.record_audit(caller, "user.roles_changed", username, detail=detail)
+    return True
+
+
 def issue_password(caller: Caller, name: str, *, has_confirmed: bool = False) -> NewPassword:
     """Issue a one-time password, such as for somebody who has forgotten theirs.
 
@@ -172,13 +170,13 @@ def issue_password(caller: Caller, name: str, *, has_confirmed: bool = False) ->
         NotPermitted: If the caller may not change them.
         UnknownPerson: If there is none for the caller.
         ConfirmationRequired: If it is their own, and they have not.
-        InvalidPerson: If they are deactivated, or sign in at an identity provider.
+        InvalidEntry: If they are deactivated, or sign in at an identity provider.
     """
     user = _find_changeable(caller, name)
     if not user.is_active:
-        raise InvalidPerson(f"{name} is deactivated; reactivate them first")
+        raise InvalidEntry(f"{name} is deactivated; reactivate them first")
     if user.is_from_provider:
-        raise InvalidPerson(f"{name} signs in at an identity provider, without a password here")
+        raise InvalidEntry(f"{name} signs in at an identity provider, without a password here")
     second_factor.require_confirmation(caller, name, has_confirmed=has_confirmed)
     with transaction.atomic():
         return _issue_password(caller, user)
@@ -202,8 +200,10 @@ def reset_second_factor(caller: Caller, name: str, *, has_confirmed: bool = Fals
     return second_factor.reset_second_factor(name, by=caller)
 
 
-def count_owned(caller: Caller, name: str) -> OwnedByPerson:
+def count_owned(caller: Caller, name: str) -> dict[str, int]:
     """Count what a person's deletion concerns.
+
+    Their valid `tokens` stop working; their `runs` are kept, and `unfinished` ones cannot go on.
 
     Raises:
         NotPermitted: If the caller may not change them.
@@ -211,9 +211,8 @@ def count_owned(caller: Caller, name: str) -> OwnedByPerson:
     """
     user = _find_changeable(caller, name)
     runs = run_store.count_runs(name)
-    return OwnedByPerson(
-        tokens=tokens.count_valid(user), runs=runs.total, unfinished=runs.unfinished
-    )
+    count = tokens.count_valid(user)
+    return {"tokens": count, "runs": runs.total, "unfinished": runs.unfinished}
 
 
 def delete_person(caller: Caller, name: str) -> None:
@@ -222,16 +221,16 @@ def delete_person(caller: Caller, name: str) -> None:
     Raises:
         NotPermitted: If the caller may not change them.
         UnknownPerson: If there is none for the caller.
-        InvalidPerson: If they are needed.
+        InvalidEntry: If they are needed.
     """
     with transaction.atomic():
         user = _find_changeable(caller, name)
         _require_expendable(caller, people.make_person(caller, user), "delete")
         if name == LOCAL_ADMIN:
-            raise InvalidPerson(f"{name} is the user of gateways that clients start; it stays")
+            raise InvalidEntry(f"{name} is the user of gateways that clients start; it stays")
         owned = count_owned(caller, name)
         user.delete()
-        detail = {"tokens": owned.tokens, "runs": owned.runs}
+        detail = {"tokens": owned["tokens"], "runs": owned["runs"]}
         audit.record_audit(caller, "user.deleted", name, detail=detail)
 
 
@@ -253,7 +252,7 @@ def _find_changeable(caller: Caller, name: str) -> Any:
 def _require_grantable(caller: Caller, wanted: Collection[str], *, is_superuser: bool) -> None:
     """Check that a caller gives nobody more than they have themselves."""
     if unknown := set(wanted) - set(ROLES):
-        raise InvalidPerson(str(UnknownRole(unknown)))
+        raise InvalidEntry(str(UnknownRole(unknown)))
     if is_superuser:
         require_scope(caller, SCOPE_ALL)
     given = [scope for role in wanted for scope in ROLES[role]] or MEMBER_SCOPES
@@ -266,7 +265,7 @@ def _find_first_team(caller: Caller, name: str | None) -> int | None:
         try:
             return configuration.find_team(name)
         except LookupError:
-            raise InvalidPerson(f"there is no team {name!r}") from None
+            raise InvalidEntry(f"there is no team {name!r}") from None
     own = people.find_administered_team(caller)
     if own is None or name not in (None, teams.load_team_name(own)):
         raise NotPermitted(caller, SCOPE_ALL)
@@ -275,7 +274,7 @@ def _find_first_team(caller: Caller, name: str | None) -> int | None:
 
 def _check_team_role(role: str) -> None:
     if role not in (MEMBER, TEAM_ADMIN):
-        raise InvalidPerson(f"there is no role {role!r} in a team")
+        raise InvalidEntry(f"there is no role {role!r} in a team")
 
 
 def _check_name(user: Any, name: str) -> None:
@@ -284,12 +283,12 @@ def _check_name(user: Any, name: str) -> None:
         user.username = name
         user.full_clean(exclude=["password"])
     except ValidationError as error:
-        raise InvalidPerson("; ".join(error.messages)) from None
+        raise InvalidEntry("; ".join(error.messages)) from None
     if not name.strip("."):
-        raise InvalidPerson("a name needs a letter or a digit")
+        raise InvalidEntry("a name needs a letter or a digit")
     others = get_user_model().objects.filter(username__iexact=name).exclude(pk=user.pk)
     if others.exists():
-        raise InvalidPerson(f"the name {name!r} is taken; choose another")
+        raise InvalidEntry(f"the name {name!r} is taken; choose another")
 
 
 def _save(user: Any) -> None:
@@ -297,7 +296,7 @@ def _save(user: Any) -> None:
         with transaction.atomic():
             user.save()
     except IntegrityError:
-        raise InvalidPerson(f"the name {user.username!r} is taken; choose another") from None
+        raise InvalidEntry(f"the name {user.username!r} is taken; choose another") from None
 
 
 def _check_changes(caller: Caller, person: Person, wanted: Mapping[str, Any]) -> None:
@@ -306,7 +305,7 @@ def _check_changes(caller: Caller, person: Person, wanted: Mapping[str, Any]) ->
         is_superuser = wanted.get("is_superuser", False)
         _require_grantable(caller, held, is_superuser=is_superuser)
         if person.name == caller.user:
-            raise InvalidPerson("nobody changes their own rights; ask another admin")
+            raise InvalidEntry("nobody changes their own rights; ask another admin")
     if wanted.get("is_active") is False:
         _require_expendable(caller, person, "deactivate")
     if wanted.get("is_superuser") is False:
@@ -316,11 +315,11 @@ def _check_changes(caller: Caller, person: Person, wanted: Mapping[str, Any]) ->
 def _require_expendable(caller: Caller, person: Person, verb: str) -> None:
     """Check that somebody is neither the caller nor the last active superuser."""
     if person.name == caller.user:
-        raise InvalidPerson(f"you cannot {verb} yourself; ask another admin")
+        raise InvalidEntry(f"you cannot {verb} yourself; ask another admin")
     rows = get_user_model().objects.select_for_update().filter(is_superuser=True, is_active=True)
     others = [row for row in rows if row.pk != person.pk]
     if person.is_superuser and not others:
-        raise InvalidPerson(f"{person.name} is the only active superuser; make another one first")
+        raise InvalidEntry(f"{person.name} is the only active superuser; make another one first")
 
 
 def _change_flags(caller: Caller, user: Any, wanted: Mapping[str, Any]) -> None:
@@ -338,11 +337,11 @@ def _rename(caller: Caller, user: Any, name: str) -> str:
     before = user.get_username()
     name = get_user_model().normalize_username(name)
     if before == caller.user:
-        raise InvalidPerson("nobody renames themselves; ask another admin")
+        raise InvalidEntry("nobody renames themselves; ask another admin")
     if before == LOCAL_ADMIN:
-        raise InvalidPerson(f"{before} is the user of gateways that clients start; it stays")
+        raise InvalidEntry(f"{before} is the user of gateways that clients start; it stays")
     if run_store.count_runs(before).unfinished:
-        raise InvalidPerson(f"{before} has runs that have not ended; wait, or abort them")
+        raise InvalidEntry(f"{before} has runs that have not ended; wait, or abort them")
     _check_name(user, name)
     _save(user)
     speculations.rename_predictions(before, name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -18,17 +17,11 @@ from gateway_project.access import audit, people
 from gateway_project.access.roles import ADMINISTER, require_scope
 from gateway_project.foundation.access_rules import MEMBER, TEAM_ADMIN
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.use_cases import curate_catalogue
 from gateway_project.use_cases.curate_people import UnknownPerson
+from gateway_project.use_cases.refusals import InvalidEntry, change_or_refuse
 from tools.store import configuration, teams
 from tools.store.configuration import TeamInUse
 from tools.store.teams import UnknownTeam
-
-
-class InvalidTeam(ValueError):
-    """A team cannot be stored or deleted; the message says why."""
-
-    code = "invalid_arguments"
 
 
 def select_teams(caller: Caller) -> QuerySet[Any]:
@@ -65,14 +58,34 @@ def create_team(
 
     Raises:
         NotPermitted: If the caller is not a superuser.
-        InvalidTeam: If a value is invalid or the name is taken.
+        InvalidEntry: If a value is invalid or the name is taken.
     """
     require_scope(caller, SCOPE_ALL)
     if name in configuration.load_teams():
-        raise InvalidTeam(f"the name {name!r} is taken; choose another")
+        raise InvalidEntry(f"the name {name!r} is taken; choose another")
     values = {"approve_from": approve_from, "requires_second_person": requires_second_person}
-    _save(caller, name, values, is_new=True)
+    save_team(caller, name, values, is_new=True)
     return find_team(caller, name)
+
+
+def save_team(caller: Caller, name: str, values: Mapping[str, Any], *, is_new: bool) -> None:
+    """Add a team without members, or change how its calls are approved.
+
+    Args:
+        caller: The actor.
+        name: Of the team.
+        values: New values by the names of `tools.store.configuration.TEAM_COLUMNS`.
+        is_new: Whether it is added.
+
+    Raises:
+        NotPermitted: If the caller is not a superuser.
+        InvalidEntry: If a value is invalid.
+    """
+    require_scope(caller, SCOPE_ALL)
+    with change_or_refuse():
+        configuration.save_team(name, values)
+        action = f"team.{'registered' if is_new else 'changed'}"
+        audit.record_audit(caller, action, name, detail={"changed": sorted(values)})
 
 
 def change_team(
@@ -96,11 +109,11 @@ def change_team(
     Raises:
         NotPermitted: If the caller is not a superuser.
         UnknownTeam: If there is none.
-        InvalidTeam: If a value is invalid; nothing is changed then.
+        InvalidEntry: If a value is invalid; nothing is changed then.
     """
     require_scope(caller, SCOPE_ALL)
     row = find_team(caller, name)
-    with transaction.atomic():
+    with change_or_refuse():
         wanted = {"approve_from": approve_from, "requires_second_person": requires_second_person}
         changed = {
             column: value
@@ -108,12 +121,9 @@ def change_team(
             if value not in (None, getattr(row, column))
         }
         if changed:
-            _save(caller, name, changed, is_new=False)
+            save_team(caller, name, changed, is_new=False)
         if new_name is not None and new_name != name:
-            try:
-                teams.rename_team(row.pk, new_name)
-            except ValidationError as error:
-                raise InvalidTeam("; ".join(error.messages)) from None
+            teams.rename_team(row.pk, new_name)
             audit.record_audit(caller, "team.renamed", name, detail={"name": new_name})
     return find_team(caller, new_name or name)
 
@@ -124,14 +134,26 @@ def delete_team(caller: Caller, name: str) -> None:
     Raises:
         NotPermitted: If the caller is not a superuser.
         UnknownTeam: If there is none.
-        InvalidTeam: If it has some.
+        InvalidEntry: If it has some.
     """
-    require_scope(caller, SCOPE_ALL)
     find_team(caller, name)
     try:
-        curate_catalogue.delete_team(caller, name)
+        remove_team(caller, name)
     except TeamInUse as error:
-        raise InvalidTeam(f"it still has {error}; move or delete them first") from None
+        raise InvalidEntry(f"it still has {error}; move or delete them first") from None
+
+
+def remove_team(caller: Caller, name: str) -> None:
+    """Delete a team that owns nothing.
+
+    Raises:
+        NotPermitted: If the caller is not a superuser.
+        TeamInUse: If it has members, servers, tokens or the like.
+    """
+    require_scope(caller, SCOPE_ALL)
+    with transaction.atomic():
+        configuration.delete_team(name)
+        audit.record_audit(caller, "team.deleted", name)
 
 
 def set_member(caller: Caller, name: str, person: str, *, role: str) -> None:
@@ -141,11 +163,11 @@ def set_member(caller: Caller, name: str, person: str, *, role: str) -> None:
         NotPermitted: If the caller lacks the scope.
         UnknownTeam: If there is no such team for the caller.
         UnknownPerson: If there is no such person; for admins of a team: among its members.
-        InvalidTeam: If there is no such role, or it is the caller's own.
+        InvalidEntry: If there is no such role, or it is the caller's own.
     """
     row = find_team(caller, name)
     if role not in (MEMBER, TEAM_ADMIN):
-        raise InvalidTeam(f"there is no role {role!r} in a team; there are member and admin")
+        raise InvalidEntry(f"there is no role {role!r} in a team; there are member and admin")
     _require_changeable(caller, person)
     with transaction.atomic():
         if teams.set_member(person, row.pk, role=role):
@@ -160,7 +182,7 @@ def remove_member(caller: Caller, name: str, person: str) -> None:
         NotPermitted: If the caller lacks the scope.
         UnknownTeam: If there is no such team for the caller.
         UnknownPerson: If they are not in it.
-        InvalidTeam: If it is the caller.
+        InvalidEntry: If it is the caller.
     """
     row = find_team(caller, name)
     _require_changeable(caller, person)
@@ -175,11 +197,4 @@ def _require_changeable(caller: Caller, person: str) -> None:
     if not people.select_people(caller).filter(username=person).exists():
         raise UnknownPerson(person)
     if person == caller.user and not caller.has_scope(SCOPE_ALL):
-        raise InvalidTeam("nobody changes their own membership; ask another admin")
-
-
-def _save(caller: Caller, name: str, values: Mapping[str, Any], *, is_new: bool) -> None:
-    try:
-        curate_catalogue.save_team(caller, name, values, is_new=is_new)
-    except ValidationError as error:
-        raise InvalidTeam("; ".join(error.messages)) from None
+        raise InvalidEntry("nobody changes their own membership; ask another admin")

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from gateway_project.access import audit, tokens
 from gateway_project.access.roles import ADMINISTER, require_scope
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.use_cases.refusals import InvalidEntry, change_or_refuse
 from tools.store import configuration, tool_groups
 from tools.store.tool_groups import UnknownToolGroup
-
-
-class InvalidToolGroup(ValueError):
-    """A tool group cannot be stored; the message says why."""
-
-    code = "invalid_arguments"
 
 
 def list_groups(caller: Caller) -> list[Any]:
@@ -61,15 +55,15 @@ def save_group(
     Raises:
         NotPermitted: If the caller lacks the scope.
         UnknownToolGroup: If there is none to change, or it is another team's.
-        InvalidToolGroup: If a value is invalid; nothing is stored then.
+        InvalidEntry: If a value is invalid; nothing is stored then.
     """
     require_scope(caller, ADMINISTER)
-    with transaction.atomic():
+    with change_or_refuse():
         before = tool_groups.select_groups().filter(name=name).first()
         if before is None and adds is False:
             raise UnknownToolGroup(name)
         if before is not None and adds:
-            raise InvalidToolGroup(f"the name {name!r} is taken; choose another")
+            raise InvalidEntry(f"the name {name!r} is taken; choose another")
         if before is not None:
             _require_own(caller, name, before.team_id)
         team = caller.team if before is None else before.team_id
@@ -77,13 +71,7 @@ def save_group(
             team = _find_team(values["team"])
         _require_own(caller, name, team)
         columns = {column: values[column] for column in values if column != "team"}
-        try:
-            with transaction.atomic():
-                is_new = tool_groups.save_group(name, columns, team=team)
-        except ValidationError as error:
-            raise InvalidToolGroup("; ".join(error.messages)) from None
-        except IntegrityError:
-            raise InvalidToolGroup("somebody saved one of that name at this moment") from None
+        is_new = tool_groups.save_group(name, columns, team=team)
         verb = "registered" if is_new else "changed"
         detail = {"changed": sorted(values)}
         audit.record_audit(caller, f"toolgroup.{verb}", name, detail=detail)
@@ -115,4 +103,4 @@ def _find_team(name: str | None) -> int | None:
     try:
         return configuration.find_team(name)
     except LookupError:
-        raise InvalidToolGroup(f"there is no team {name!r}") from None
+        raise InvalidEntry(f"there is no team {name!r}") from None

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
 from gateway_project.access import audit
@@ -19,6 +19,7 @@ from gateway_project.access.roles import ADMINISTER, require_scope
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.use_cases.refusals import InvalidEntry, change_or_refuse
 from gateway_project.webhooks import store
 from gateway_project.webhooks.message import MAIL_SCHEME
 from gateway_project.webhooks.store import MAX_WEBHOOKS, UnknownWebhook
@@ -31,13 +32,7 @@ MAX_TESTS: Final = 6
 TESTS_WITHIN: Final = timedelta(minutes=1)
 
 
-class InvalidWebhook(ValueError):
-    """A webhook cannot be stored; the message says why."""
-
-    code = "invalid_arguments"
-
-
-class TooManyTests(InvalidWebhook):
+class TooManyTests(InvalidEntry):
     """A team had as many tests sent as it may in a while."""
 
     code = "throttled"
@@ -103,7 +98,7 @@ def save_webhook(
     Raises:
         NotPermitted: If the caller lacks the scope.
         UnknownWebhook: If there is none for the caller.
-        InvalidWebhook: If a value is invalid; nothing is stored then.
+        InvalidEntry: If a value is invalid; nothing is stored then.
     """
     require_scope(caller, ADMINISTER)
     if pk is not None:
@@ -116,20 +111,15 @@ def save_webhook(
     secret = None
     if pk is None or renews_secret:
         secret = SECRET_PREFIX + secrets.token_urlsafe(SECRET_BYTES)
-    try:
-        with transaction.atomic():
-            if pk is None:
-                _check_places(columns["team_id"])
-            row = store.save_webhook(columns, pk=pk, secret=secret, sealer=sealer)
-            verb = "registered" if pk is None else "changed"
-            changed = [*values, *(("secret",) if secret else ())]
-            audit.record_audit(
-                caller, f"webhook.{verb}", row.name, detail={"changed": sorted(changed)}
-            )
-    except ValidationError as error:
-        raise InvalidWebhook("; ".join(error.messages)) from None
-    except IntegrityError:
-        raise InvalidWebhook("somebody saved one of that name at this moment") from None
+    with change_or_refuse():
+        if pk is None:
+            _check_places(columns["team_id"])
+        row = store.save_webhook(columns, pk=pk, secret=secret, sealer=sealer)
+        verb = "registered" if pk is None else "changed"
+        changed = [*values, *(("secret",) if secret else ())]
+        audit.record_audit(
+            caller, f"webhook.{verb}", row.name, detail={"changed": sorted(changed)}
+        )
     return SavedWebhook(row=row, secret=secret or "")
 
 
@@ -152,12 +142,12 @@ def send_test(caller: Caller, pk: int, *, at: datetime) -> int:
     Raises:
         NotPermitted: If the caller lacks the scope.
         UnknownWebhook: If there is none for the caller.
-        InvalidWebhook: If it is disabled.
+        InvalidEntry: If it is disabled.
         TooManyTests: If its team has just had others.
     """
     row = find_webhook(caller, pk)
     if not row.enabled:
-        raise InvalidWebhook("it is disabled; enable it first")
+        raise InvalidEntry("it is disabled; enable it first")
     if store.count_tests(row.team_id, since=at - TESTS_WITHIN) >= MAX_TESTS:
         raise TooManyTests
     with transaction.atomic():
@@ -171,41 +161,33 @@ def retry_delivery(caller: Caller, pk: int, delivery: int, *, at: datetime) -> N
     Raises:
         NotPermitted: If the caller lacks the scope.
         UnknownWebhook: If there is none for the caller.
-        InvalidWebhook: If it is disabled, or has given up no such delivery.
+        InvalidEntry: If it is disabled, or has given up no such delivery.
     """
     row = find_webhook(caller, pk)
     if not row.enabled:
-        raise InvalidWebhook("it is disabled; enable it first")
+        raise InvalidEntry("it is disabled; enable it first")
     with transaction.atomic():
         if not store.queue_again(pk, delivery, at=at):
-            raise InvalidWebhook(f"it has given up no delivery {delivery}")
+            raise InvalidEntry(f"it has given up no delivery {delivery}")
         audit.record_audit(caller, "webhook.retried", row.name, detail={"delivery": delivery})
 
 
 def _check_places(team: int | None) -> None:
-    """Check that a team may have one more.
-
-    Raises:
-        InvalidWebhook: If not.
-    """
+    """Check that a team may have one more."""
     if store.select_webhooks().filter(team=team).count() >= MAX_WEBHOOKS:
-        raise InvalidWebhook(f"there are {MAX_WEBHOOKS} webhooks; delete some first")
+        raise InvalidEntry(f"there are {MAX_WEBHOOKS} webhooks; delete some first")
 
 
 def _find_team(caller: Caller, name: str | None) -> int | None:
-    """Return the primary key of the team whose events are told.
-
-    Raises:
-        InvalidWebhook: If there is none, or it is not the caller's.
-    """
+    """Return the primary key of the team whose events are told."""
     if name is None and caller.team is not None and not caller.has_scope(SCOPE_ALL):
         return caller.team
     try:
         team = configuration.find_team(name)
     except LookupError:
-        raise InvalidWebhook(f"there is no team {name!r}") from None
+        raise InvalidEntry(f"there is no team {name!r}") from None
     if not caller.has_scope(SCOPE_ALL) and (team is None or team != caller.team):
-        raise InvalidWebhook("only a superuser registers webhooks of another team or of all teams")
+        raise InvalidEntry("only a superuser registers webhooks of another team or of all teams")
     return team
 
 
@@ -213,13 +195,13 @@ def check_url(url: str) -> None:
     """Check that an address can be sent to; whether it may be is checked when it is.
 
     Raises:
-        InvalidWebhook: If not.
+        InvalidEntry: If not.
     """
     if url.startswith(MAIL_SCHEME):
         try:
             validate_email(url.removeprefix(MAIL_SCHEME))
         except ValidationError:
-            raise InvalidWebhook("mailto: needs one mail address, and nothing else") from None
+            raise InvalidEntry("mailto: needs one mail address, and nothing else") from None
         return
     try:
         parts = urlsplit(url)
@@ -228,6 +210,6 @@ def check_url(url: str) -> None:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise InvalidWebhook("the address must be http://…, https://… or mailto:ADDRESS")
+        raise InvalidEntry("the address must be http://…, https://… or mailto:ADDRESS")
     if "@" in parts.netloc:
-        raise InvalidWebhook("the address must not hold a user or password")
+        raise InvalidEntry("the address must not hold a user or password")

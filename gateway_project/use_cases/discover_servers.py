@@ -17,7 +17,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
-from gateway_project.use_cases.register_servers import RegistrationNotPermitted
+from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
 from tools.sign_in_store import make_remote_with_sign_ins
 from tools.store import discoveries, servers
 from tools.store import overview as catalogue

@@ -38,29 +38,26 @@ from gateway_project.foundation import advisory
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases import (
-    change_roles,
-    change_servers,
     curate_catalogue,
     curate_danger,
+    curate_people,
     curate_relations,
+    curate_servers,
+    curate_speculation,
+    curate_teams,
     curate_tool_groups,
     curate_webhooks,
-    grant_speculation,
-    limit_speculation,
 )
-from gateway_project.use_cases.curate_danger import InvalidOperation
-from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
-from gateway_project.use_cases.curate_webhooks import InvalidWebhook
-from gateway_project.use_cases.import_relation_entries import (
+from gateway_project.use_cases.curate_servers import (
+    register_servers,
+    require_superuser,
+)
+from gateway_project.use_cases.import_graph import (
     RelationsRefused,
     find_relation_keys,
     import_relation_entries,
 )
-from gateway_project.use_cases.register_servers import (
-    InvalidServerEntry,
-    register_servers,
-    require_superuser,
-)
+from gateway_project.use_cases.refusals import InvalidEntry
 from graph import refresh
 from graph.store import tool_lists
 from tools.store import configuration, danger
@@ -271,7 +268,7 @@ class _Application:
             apply_one(change)
         except ValidationError as error:
             self._refuse(change, " ".join(error.messages))
-        except (InvalidServerEntry, InvalidOperation, InvalidToolGroup, InvalidWebhook) as error:
+        except InvalidEntry as error:
             self._refuse(change, str(error))
 
     def _refuse(self, change: Change, message: str) -> None:
@@ -284,12 +281,10 @@ class _Application:
     def _apply_team(self, change: Change) -> None:
         (name,) = change.key
         if change.after is not None:
-            curate_catalogue.save_team(
-                self._caller, name, change.after, is_new=change.before is None
-            )
+            curate_teams.save_team(self._caller, name, change.after, is_new=change.before is None)
             return
         try:
-            curate_catalogue.delete_team(self._caller, name)
+            curate_teams.remove_team(self._caller, name)
         except TeamInUse as error:
             self._skip(change, f"not deleted, because its {error} would be deleted too")
 
@@ -303,7 +298,7 @@ class _Application:
     def _apply_server(self, change: Change) -> None:
         (name,) = change.key
         if change.after is None:
-            change_servers.delete_server(self._caller, name)
+            curate_servers.delete_server(self._caller, name)
             return
         wanted = self._resolved.servers[name]
         price = wanted["price_per_call"]
@@ -323,7 +318,7 @@ class _Application:
             "price_per_call": dollars,
             "team_id": configuration.find_team(wanted["team"]),
         }
-        change_servers.change_server(self._caller, name, settings)
+        curate_servers.change_server(self._caller, name, settings)
 
     def _apply_tool(self, change: Change) -> None:
         (tool,) = change.key
@@ -368,17 +363,17 @@ class _Application:
     def _apply_budget(self, change: Change) -> None:
         (server,) = change.key
         if change.after is None:
-            limit_speculation.delete_budget(self._caller, server)
+            curate_speculation.delete_budget(self._caller, server)
             return
         dollars = Decimal(change.after["dollars_per_day"])
-        limit_speculation.save_budget(
+        curate_speculation.save_budget(
             self._caller, server, {**change.after, "dollars_per_day": dollars}
         )
 
     def _apply_user(self, change: Change) -> None:
         (name,) = change.key
         wanted = [] if change.after is None else change.after["roles"]
-        if not change_roles.change_roles(self._caller, name, wanted):
+        if not curate_people.change_roles(self._caller, name, wanted):
             self._skip(change, "skipped, because there is no such user")
 
     def _apply_relations(self, changes: list[Change]) -> None:
@@ -414,7 +409,7 @@ class _Application:
             return
         removed = {one.key for one in changes if one.after is None}
         pks = [row.pk for row in grants.select_grants() if _make_grant_key(row) in removed]
-        grant_speculation.revoke_speculation(self._caller, pks)
+        curate_speculation.revoke_speculation(self._caller, pks)
         together: dict[tuple[str, bool, str], list[Change]] = defaultdict(list)
         for change in changes:
             if change.after is not None:
@@ -430,7 +425,7 @@ class _Application:
 
     def _grant_tools(self, changes: list[Change], **terms: Any) -> None:
         shown = dict(_list_shown(changes, self._stored.tools))
-        outcome = grant_speculation.grant_speculation(self._caller, shown, **terms)
+        outcome = curate_speculation.grant_speculation(self._caller, shown, **terms)
         for change in changes:
             tool = change.key[0]
             if tool in outcome.changed:

@@ -89,7 +89,7 @@ def _resolve_arguments(
     try:
         value = references.NO_ITEM
         if task.for_each is not None:
-            items = make_reference(task.for_each.task, task.for_each.pointer)
+            items = make_reference(*task.for_each)
             value = references.resolve_references(items, results=task_results.__getitem__)[item]
         arguments: Mapping[str, Any] = references.resolve_references(
             task.arguments, results=task_results.__getitem__, item=value

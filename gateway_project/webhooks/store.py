@@ -227,25 +227,14 @@ def finish_attempt(message: WebhookMessage, *, error: str, at: datetime) -> str:
     return str(status)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DeliveryCounts:
-    """Counts of what was, or would be, deleted.
-
-    Attributes:
-        deliveries: Events that webhooks were told of.
-    """
-
-    deliveries: int
+def count_old(*, at: datetime) -> int:
+    """Return how many deliveries are no longer kept."""
+    return _select_old(at).count()
 
 
-def count_old(*, at: datetime) -> DeliveryCounts:
-    """Count what is no longer kept."""
-    return DeliveryCounts(deliveries=_select_old(at).count())
-
-
-def delete_old(*, at: datetime) -> DeliveryCounts:
-    """Delete what is no longer kept; return how much."""
-    return DeliveryCounts(deliveries=_select_old(at).delete()[0])
+def delete_old(*, at: datetime) -> int:
+    """Delete deliveries that are no longer kept; return how many there were."""
+    return _select_old(at).delete()[0]
 
 
 def _select_pending() -> QuerySet[WebhookDelivery]:

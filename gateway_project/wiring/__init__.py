@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -17,22 +16,27 @@ from gateway_project.foundation import garbage, notify, sealing
 from gateway_project.foundation.caller import Caller, CallerKind
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.mcp.kept_answers import FOLDER, AnswerFolder
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.result_store import ResultStore
 from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import follow, snapshot
-from gateway_project.wiring.discoverer import ServerDiscoverer
 from gateway_project.wiring.follow import TROUBLED_STATES, CurrentSnapshot
 from gateway_project.wiring.follow_graph import GraphKeeper
-from gateway_project.wiring.learn import make_learner
-from gateway_project.wiring.memory import ProcessMemory, make_memory, open_capture
-from gateway_project.wiring.relist import ServerRelister, record_changed_tool
+from gateway_project.wiring.memory import (
+    ProcessMemory,
+    Thresholds,
+    make_learner,
+    make_memory,
+    make_predictions,
+    make_thresholds,
+    open_capture,
+)
+from gateway_project.wiring.relist import ServerDiscoverer, ServerRelister, record_changed_tool
 from gateway_project.wiring.runs import make_runs
-from gateway_project.wiring.searcher import CatalogueSearcher
 from gateway_project.wiring.snapshot import CatalogueSnapshot
 from gateway_project.wiring.speculation import ProcessSpeculation, make_speculation
-from gateway_project.wiring.suggester import RankerLoader
-from gateway_project.wiring.thresholds import Thresholds, make_predictions, make_thresholds
+from gateway_project.wiring.suggester import CatalogueSearcher, RankerLoader
 from gateway_project.wiring.webhooks import open_sender
 from graph.ranker_cache import RankerCache
 from graph.store import fitted_models
@@ -89,9 +93,10 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
     thresholds = make_thresholds(config)
     load = snapshot.make_loader(config, user, kind=kind, group=tool_group)
     embedder = embedding.make_embedder(config)
+    follow.begin_loading_models(readiness, embedder)
     index = SearchIndexCache(embedder.model, max_bytes=config.search_memory_mb * 1_000_000)
     current = CurrentSnapshot(
-        snapshot=await snapshot.load_first_snapshot(load, readiness),
+        snapshot=await snapshot.load_first(load, readiness),
         readiness=readiness,
         sealer=sealing.load_or_create_sealer(config.home),
     )
@@ -117,21 +122,22 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
         keeper = GraphKeeper(learns=config.memory)
         rankers = RankerCache(embedder.model, sealer=current.sealer)
 
-        base = _build_effects(
-            current,
+        searcher = CatalogueSearcher(embedder=embedder, index=index, rankers=rankers)
+        ranker_loader = RankerLoader(embedder=embedder, index=index, rankers=rankers)
+        upstream = PinnedUpstream(
             pool,
-            searcher=CatalogueSearcher(embedder=embedder, index=index, rankers=rankers),
-            ranker_loader=RankerLoader(embedder=embedder, index=index, rankers=rankers),
-            config=config,
-            lists=lists,
+            catalogue=lambda: current.snapshot.catalogue,
+            on_changed=current.servers_to_relist.put_nowait,
+            record=partial(record_changed_tool, approve_new=config.approve_new == "auto"),
         )
+        describe_trouble = partial(_describe_trouble, pool)
         memory: ProcessMemory
         speculation = make_speculation(
             config,
             current,
-            upstream=base.upstream,
-            describe_trouble=base.describe_trouble,
-            on_ended=lambda ended: memory.sessions.record_early_end(ended),
+            upstream=upstream,
+            describe_trouble=describe_trouble,
+            on_ended=lambda ended: memory.sessions.record_speculation_end(ended),
         )
         learning = make_learner(
             sealer=current.sealer,
@@ -153,7 +159,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
         )
         runs = make_runs(
             current,
-            base.upstream,
+            upstream,
             config=config,
             works=works,
             claims=claims,
@@ -165,8 +171,25 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             config, sealer=current.sealer, capture=capture, thresholds=thresholds
         )
         outcomes = OutcomeRecall(predictions.calibrations.find_calibration)
-        effects = replace(
-            base,
+        effects = Effects(
+            catalogue=lambda: current.snapshot.catalogue,
+            search=searcher.search,
+            search_in_memory=searcher.search_in_memory,
+            load_ranker=ranker_loader.load_ranker,
+            find_ranker=ranker_loader.find_ranker,
+            upstream=upstream,
+            describe_trouble=describe_trouble,
+            count_tokens=token_count.count_tokens,
+            token_budget=config.token_budget,
+            exposure=config.exposure,
+            requests=pool,
+            item_lists=lists,
+            await_listing=lambda tool: current.announced.wait(tool, pool.list_announcing()),
+            result_store=ResultStore(config.home / "results", current.sealer),
+            result_link_bytes=config.result_link_bytes,
+            max_call_s=config.max_call_s,
+            sealer=current.sealer,
+            open_console=partial(_open_console, config),
             topology=keeper.graph.topology,
             metrics=lambda: keeper.graph.metrics,
             usage=keeper.usage.usage_of_team,
@@ -186,7 +209,12 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
         gateway = partial(_make_gateway, effects, config.home)
         readiness.serve(gateway(current.snapshot))
         follow.update_gauges(current, pool)
-        relister = ServerRelister(pool, embedder, approve_new=config.approve_new == "auto")
+        relister = ServerRelister(
+            pool,
+            embedder,
+            approve_new=config.approve_new == "auto",
+            announced=current.announced,
+        )
         async with TaskGroup() as group:
             group.create_task(
                 follow.make_listener(
@@ -198,16 +226,29 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
                 ).run(),
                 name="listener",
             )
-            group.create_task(runs.run(), name="runs")
-            group.create_task(learning.run(), name="learning")
-            group.create_task(memory.run(), name="memory")
-            group.create_task(keeper.run(readiness), name="graph")
+            for name, work in (
+                ("runs", runs.run()),
+                ("learning", learning.run()),
+                ("memory", memory.run()),
+                ("graph", keeper.run(readiness)),
+                ("search index", follow.run_index(readiness, index)),
+                ("rankers", rankers.run()),
+            ):
+                group.create_task(work, name=name)
             group.create_task(
-                follow.refresh_snapshot(current, pool, sign_ins, load=load, gateway=gateway),
+                follow.refresh_snapshot(
+                    current,
+                    pool,
+                    sign_ins,
+                    load=load,
+                    gateway=gateway,
+                    kept=AnswerFolder(config.home / FOLDER),
+                ),
                 name="refresh",
             )
-            group.create_task(follow.record_statuses(current, pool), name="statuses")
-            group.create_task(relister.run(current.servers_to_relist), name="listings")
+            _start_following_servers(
+                group, current, pool, relister=relister, max_warm=config.warm_servers
+            )
             if claims:
                 discoverer = ServerDiscoverer(current, pool, list_server=relister.list_server)
                 _start_claiming(group, discoverer, sender)
@@ -215,8 +256,6 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
                 follow.warm_up(readiness, embedder, rankers, owner=current.snapshot.caller.owner),
                 name="warm",
             )
-            group.create_task(follow.run_index(readiness, index), name="search index")
-            group.create_task(rankers.run(), name="rankers")
             _start_housekeeping(group, effects, predictions, thresholds, outcomes, speculation)
 
 
@@ -248,6 +287,20 @@ async def _end_run(memory: ProcessMemory, learning: Learner, run: UUID) -> None:
     """Tell the sessions and the learner that a run ended here."""
     memory.sessions.record_run_end(run)
     await learning.enqueue_ended_run(run)
+
+
+def _start_following_servers(
+    group: TaskGroup,
+    current: CurrentSnapshot,
+    pool: UpstreamPool,
+    *,
+    relister: ServerRelister,
+    max_warm: int,
+) -> None:
+    """Start the tasks that record what servers report, and start the recently used ones."""
+    group.create_task(follow.record_statuses(current, pool), name="statuses")
+    group.create_task(relister.run(current.servers_to_relist), name="listings")
+    group.create_task(follow.start_recent_servers(current, pool, limit=max_warm), name="servers")
 
 
 def _start_claiming(group: TaskGroup, discoverer: ServerDiscoverer, sender: WebhookSender) -> None:
@@ -292,40 +345,6 @@ def _make_gateway(effects: Effects, home: Path, loaded: CatalogueSnapshot) -> Ga
         home, {name: shared[name] for name in sorted(shared) if shared[name]}
     )
     return Gateway(effects=effects, caller=loaded.caller, variables=variables)
-
-
-def _build_effects(
-    current: CurrentSnapshot,
-    pool: UpstreamPool,
-    *,
-    searcher: CatalogueSearcher,
-    ranker_loader: RankerLoader,
-    config: Config,
-    lists: ItemLists,
-) -> Effects:
-    return Effects(
-        catalogue=lambda: current.snapshot.catalogue,
-        search=searcher.search,
-        search_in_memory=searcher.search_in_memory,
-        load_ranker=ranker_loader.load_ranker,
-        find_ranker=ranker_loader.find_ranker,
-        upstream=PinnedUpstream(
-            pool,
-            catalogue=lambda: current.snapshot.catalogue,
-            on_changed=current.servers_to_relist.put_nowait,
-            record=partial(record_changed_tool, approve_new=config.approve_new == "auto"),
-        ),
-        describe_trouble=partial(_describe_trouble, pool),
-        count_tokens=token_count.count_tokens,
-        token_budget=config.token_budget,
-        exposure=config.exposure,
-        requests=pool,
-        item_lists=lists,
-        result_store=ResultStore(config.home / "results", current.sealer),
-        result_link_bytes=config.result_link_bytes,
-        sealer=current.sealer,
-        open_console=partial(_open_console, config),
-    )
 
 
 async def _open_console(config: Config) -> MakeApprovalLink:

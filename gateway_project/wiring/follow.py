@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import django.db
 import structlog
 
-from execution.early_calls import NO_SPECULATION, Speculation
 from execution.runs import Runs
+from execution.speculation.calls import NO_SPECULATION, Speculation
 from gateway_project.foundation import heap, notify, telemetry
 from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.mcp.kept_answers import AnswerFolder
 from gateway_project.readiness import Gateway, NotReady, Readiness
 from gateway_project.webhooks.send import WebhookSender
 from gateway_project.wiring import snapshot
 from gateway_project.wiring.snapshot import CatalogueSnapshot, LoadSnapshot
 from graph.ranker_cache import RankerCache
+from graph.store import usage
 from tools import token_count
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
+from tools.embed.reader import Question
 from tools.item_lists import ItemLists
 from tools.search_index_cache import SearchIndexCache
 from tools.store import servers as server_store
@@ -39,6 +43,11 @@ DEBOUNCE_S = 0.15
 """A command that changes many rows notifies many times; one reload serves them all."""
 FIRST_RETRY_S = 1.0
 MAX_RETRY_S = 60.0
+RECENTLY = timedelta(days=3)
+"""How lately a server was called that is started ahead of its first call."""
+UNUSED_STOP_S = 600.0
+ANNOUNCED_TIMEOUT_S = 5.0
+"""Longest wait of a call for tools that its server has announced."""
 TROUBLED_STATES = frozenset({"backoff", "open", "failed"})
 CONNECTING_STATES = frozenset({"connecting", "ready"})
 CHANGED_ITEM_KINDS: Mapping[ListName, tuple[ItemKind, ...]] = {
@@ -49,20 +58,83 @@ CHANGED_ITEM_KINDS: Mapping[ListName, tuple[ItemKind, ...]] = {
 log = structlog.get_logger(__name__)
 
 
+@dataclass(eq=False)
+class _Announcement:
+    """A server's word that its tools changed.
+
+    Attributes:
+        is_stored: Whether the tools that it lists since are in the database.
+    """
+
+    is_stored: bool = False
+
+
+class AnnouncedTools:
+    """Servers whose tools have changed, until the snapshot has them as they are listed since."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Announcement] = {}
+        self._settled = asyncio.Event()
+
+    def announce(self, server: str) -> None:
+        """Note that a server's tools changed, again perhaps."""
+        self._open[server] = _Announcement()
+
+    def begin_listing(self, server: str) -> Callable[[bool], None]:
+        """Return what is to be called after the listing, with whether it changed the database."""
+        announcement = self._open.get(server)
+
+        def finish(has_changed: bool) -> None:
+            if announcement is None or self._open.get(server) is not announcement:
+                return  # announced again meanwhile
+            announcement.is_stored = has_changed
+            if not has_changed:
+                self._settle([server])
+
+        return finish
+
+    def begin_loading(self) -> Callable[[], None]:
+        """Return what is to be called once a snapshot that is loaded from now on is in use."""
+        loaded = {name: one for name, one in self._open.items() if one.is_stored}
+        return lambda: self._settle(
+            [name for name, one in loaded.items() if self._open.get(name) is one]
+        )
+
+    async def wait(self, tool: str, announcing: Iterable[str] = ()) -> None:
+        """Wait until nothing of the server of a tool is open, for `ANNOUNCED_TIMEOUT_S` at most.
+
+        Args:
+            tool: Id or exposed name.
+            announcing: Servers that have announced a change this moment.
+        """
+        for server in announcing:
+            self._open.setdefault(server, _Announcement())
+        name = next((n for n in self._open if tool.startswith((f"{n}:", f"{n}__"))), None)
+        if name is None:
+            return
+        try:
+            async with asyncio.timeout(ANNOUNCED_TIMEOUT_S):
+                while name in self._open:
+                    await self._settled.wait()
+        except TimeoutError:
+            log.info("gateway.announced_tools_late", server=name)
+            self._settle([name])
+
+    def _settle(self, servers: Iterable[str]) -> None:
+        for server in servers:
+            self._open.pop(server, None)
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+
 @dataclass(kw_only=True)
 class CurrentSnapshot:
     """The current snapshot, replaced as a whole, and work for background tasks.
 
     Attributes:
-        snapshot: The current one.
-        readiness: Notified of changed lists.
-        sealer: Seals stored data.
-        database_changed: Set when the database has changed.
-        statuses: New server statuses to record.
-        servers_to_relist: Servers to list again.
         discovery_wanted: Set when a server may be due for discovery.
-        item_lists: Prompts and resources of the servers.
         speculation: Calls made ahead, which are outdated by changes.
+        announced: Servers whose tools are about to change.
     """
 
     snapshot: CatalogueSnapshot
@@ -70,6 +142,7 @@ class CurrentSnapshot:
     sealer: Sealer
     item_lists: ItemLists | None = None
     speculation: Speculation = NO_SPECULATION
+    announced: AnnouncedTools = field(default_factory=AnnouncedTools)
     database_changed: asyncio.Event = field(default_factory=asyncio.Event)
     statuses: asyncio.Queue[ServerStatus] = field(default_factory=asyncio.Queue)
     servers_to_relist: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
@@ -83,6 +156,7 @@ class CurrentSnapshot:
         """
         self.speculation.discard_server(server)
         if kind == "tools":
+            self.announced.announce(server)
             self.servers_to_relist.put_nowait(server)
             return
         if self.item_lists is not None:
@@ -166,8 +240,11 @@ async def refresh_snapshot(
     *,
     load: LoadSnapshot,
     gateway: Callable[[CatalogueSnapshot], Gateway],
+    kept: AnswerFolder,
 ) -> None:
     """Reload the snapshot when the database changes; on failure the old one stays in use.
+
+    What is kept for the next start is deleted if anybody may see less than before.
 
     Raises:
         NotReady: If a newer version has migrated the database: nothing of this process may go on
@@ -180,6 +257,7 @@ async def refresh_snapshot(
         await current.database_changed.wait()
         await asyncio.sleep(DEBOUNCE_S)
         current.database_changed.clear()
+        settle_announced = current.announced.begin_loading()
         try:
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
@@ -187,6 +265,7 @@ async def refresh_snapshot(
                 raise
             if trouble.code in ("unknown_user", "unknown_tool_group"):
                 snapshot.refuse_calls(current.readiness, trouble)
+                await asyncio.to_thread(kept.clear)
             else:
                 log.warning("gateway.refresh_failed", code=trouble.code, reason=str(trouble))
             await _wait_for_change(current, retry_s)
@@ -201,9 +280,22 @@ async def refresh_snapshot(
         _forget_changed(current.item_lists, old, new)
         discard_changed(current.speculation, old, new)
         current.readiness.serve(gateway(new))
+        settle_announced()
         for kind in new.catalogue.find_changed_lists(old.catalogue):
             current.readiness.notify_list_changed(kind)
         update_gauges(current, pool)
+        if _list_visible(old) - _list_visible(new):
+            await asyncio.to_thread(kept.clear)
+
+
+def _list_visible(loaded: CatalogueSnapshot) -> set[tuple[object, ...]]:
+    """Return what exists for callers, each with who may see it."""
+    tools, servers = loaded.catalogue.tools.values(), loaded.catalogue.servers.values()
+    return {
+        *((tool.tool, tool.team, tool.groups) for tool in tools if tool.is_usable),
+        *((one.name, one.team, one.whole_groups) for one in servers if one.enabled),
+        *((scope,) for scope in loaded.caller.scopes),
+    }
 
 
 def _forget_changed(
@@ -242,7 +334,6 @@ def _describe_servers(loaded: CatalogueSnapshot) -> Mapping[str, tuple[object, .
 
 
 async def _wait_for_change(current: CurrentSnapshot, wait_s: float) -> None:
-    """Wait for the next notification, at most `wait_s`; either way another reload follows."""
     try:
         async with asyncio.timeout(wait_s):
             await current.database_changed.wait()
@@ -297,15 +388,48 @@ async def warm_up(
         owner: Of what the default caller learns.
     """
     await readiness.in_use.wait()
-    heap.map_large_blocks()
-    try:
-        await asyncio.to_thread(embedder.embed, ["warm"], kind="query")
-    except EmbeddingUnavailable as error:
-        log.warning("gateway.model_unavailable", reason=str(error))
-    await asyncio.to_thread(token_count.count_tokens, "warm")
+    await asyncio.to_thread(_load_models, embedder)
     await asyncio.to_thread(heap.return_free_memory)
     await asyncio.to_thread(_import_suggestion_modules)
     await rankers.load(owner)
+
+
+async def start_recent_servers(
+    current: CurrentSnapshot, pool: UpstreamPool, *, limit: int
+) -> None:
+    """Start the servers that were called last, once there is a client."""
+    await current.readiness.in_use.wait()
+    if not limit:
+        return
+    since = datetime.now(UTC) - RECENTLY
+    try:
+        recent = await run_in_database_thread(usage.load_recent_servers, since=since)
+    except django.db.Error as error:
+        log.warning("gateway.recent_servers_unknown", error=summarize_error(error))
+        return
+    loaded = current.snapshot
+    personal = {spec.name for spec in loaded.specs if spec.is_personal}
+    names = {spec.name for spec in loaded.specs}
+    if loaded.caller.user:
+        names &= {server.name for server in loaded.catalogue.list_servers(loaded.caller)}
+    chosen = [name for name in recent if name in names - personal][:limit]
+    await pool.start_ahead(chosen, unused_stop_s=UNUSED_STOP_S)
+
+
+def begin_loading_models(readiness: Readiness, embedder: CachedEmbedder) -> None:
+    """Load models beside the first snapshot if there is a client; `warm_up` waits for them."""
+    if readiness.in_use.is_set():
+        threading.Thread(target=_load_models, args=(embedder,), name="models", daemon=True).start()
+
+
+def _load_models(embedder: CachedEmbedder) -> None:
+    heap.map_large_blocks()
+    try:
+        embedder.embed(["warm"], kind="query")
+        embedder.read("warm", [Question("warm")])
+    except EmbeddingUnavailable as error:
+        log.warning("gateway.model_unavailable", reason=str(error))
+    token_count.count_tokens("warm")
 
 
 def _import_suggestion_modules() -> None:

@@ -138,12 +138,6 @@ class GraphKeeper:
     Args:
         work: Refreshes the graph; None: in a process of its own.
         learns: Whether calls and results change it.
-
-    Attributes:
-        graph: Relations and metrics.
-        usage: Call counts of tools.
-        shapes: Records shapes of results.
-        refresher: Refreshes the graph.
     """
 
     def __init__(self, work: RefreshWork | None = None, *, learns: bool = True) -> None:

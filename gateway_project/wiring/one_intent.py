@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from execution.early_calls import NoSpeculation
-from execution.speculation_rules import AdmissibilityRules
+from execution.speculation.calls import Speculation
+from execution.speculation.rules import AdmissibilityRules
 from execution.store import grants
 from gateway_project.effects import IntentEffects
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.wiring.memory import make_thresholds
 from gateway_project.wiring.suggester import RankerLoader
-from gateway_project.wiring.thresholds import make_thresholds
 from graph.ranker_cache import RankerCache
 from graph.store import metrics, relations
 from learning.predictions import calibrations
@@ -66,6 +66,6 @@ async def load_effects(config: Config, team: int | None) -> IntentEffects:
         recall=outcomes.recall,
         find_threshold=thresholds.find,
         find_calibration=lambda _team: calibration,
-        speculation=NoSpeculation(is_switched_off=not (config.speculation and is_on)),
+        speculation=Speculation(is_switched_off=not (config.speculation and is_on)),
         rules=lambda: rules,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from execution.call import OnCallEnded, ignore_ended_call
-from execution.early_calls import NO_SPECULATION, Speculation
 from execution.run_dependencies import DEFAULT_RUNS_AT_ONCE, RunDependencies
 from execution.runs import Runs
+from execution.speculation.calls import NO_SPECULATION, Speculation
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config

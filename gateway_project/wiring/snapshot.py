@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 import django.db
 import structlog
 
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from execution.store import grants as grant_store
 from gateway_project.access import callers
 from gateway_project.foundation import sealing
@@ -59,6 +60,7 @@ class CatalogueSnapshot:
         return AdmissibilityRules(catalogue=self.catalogue, grants=self.grants)
 
 
+T = TypeVar("T")
 LoadSnapshot = Callable[[], CatalogueSnapshot]
 
 
@@ -102,8 +104,8 @@ def make_loader(
     return load
 
 
-async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
-    """Load a snapshot.
+async def load_snapshot(load: Callable[[], T]) -> T:
+    """Load a snapshot, or whatever else is needed from the database to serve.
 
     Raises:
         NotReady: With what is missing and how to fix it.
@@ -124,8 +126,8 @@ async def load_snapshot(load: LoadSnapshot) -> CatalogueSnapshot:
         raise NotReady("configuration", str(error)) from None
 
 
-async def load_first_snapshot(load: LoadSnapshot, readiness: Readiness) -> CatalogueSnapshot:
-    """Retry until a snapshot is loaded; calls are refused with the reason meanwhile."""
+async def load_first(load: Callable[[], T], readiness: Readiness) -> T:
+    """Retry until it is loaded; calls are refused with the reason meanwhile."""
     retry_s = FIRST_RETRY_S
     while True:
         readiness.wanted.clear()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from execution.agreement_counts import AgreementCounts, AgreementKey
-from execution.early_calls import OnEarlyCallEnded
 from execution.speculation.agreements import Agreements
 from execution.speculation.allowance import Allowance, AllowanceDependencies
+from execution.speculation.calls import OnSpeculationEnded
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.speculator import Speculator
-from execution.speculation_switch import SpeculationSwitch
+from execution.speculation.switch import SpeculationSwitch
 from execution.store import agreements as agreement_store
 from execution.store import budgets, grants
 from gateway_project.foundation import notify
@@ -26,23 +26,15 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
 
 if TYPE_CHECKING:
-    from execution.agreement_counts import ComparedResult
-    from execution.speculation_limits import ServerLimits
-    from execution.speculation_rules import AdmissibilityRules
+    from execution.speculation.agreements import ComparedResult
+    from execution.speculation.rules import AdmissibilityRules
     from gateway_project.wiring.follow import CurrentSnapshot
     from tools.pinned_upstream import PinnedUpstream
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessSpeculation:
-    """What makes calls ahead, and the tasks that it needs.
-
-    Attributes:
-        speculator: Makes calls ahead.
-        switch: Stops it.
-        allowance: Its budgets.
-        agreements: What earned being served.
-    """
+    """What makes calls ahead, and the tasks that it needs."""
 
     speculator: Speculator
     switch: SpeculationSwitch
@@ -70,7 +62,7 @@ def make_speculation(
     *,
     upstream: PinnedUpstream,
     describe_trouble: Callable[[Caller, str], str],
-    on_ended: OnEarlyCallEnded,
+    on_ended: OnSpeculationEnded,
 ) -> ProcessSpeculation:
     """Return what makes calls ahead in this process.
 
@@ -87,19 +79,22 @@ def make_speculation(
         return current.snapshot.rules
 
     switch = SpeculationSwitch(
-        lambda: run_in_database_thread(grants.is_speculation_on),
+        partial(run_in_database_thread, grants.is_speculation_on),
         is_enabled=config.speculation,
         clock=time.monotonic,
     )
     allowance = Allowance(
         AllowanceDependencies(
             catalogue=lambda: current.snapshot.catalogue,
-            load_limits=_load_limits,
+            load_limits=partial(run_in_database_thread, agreement_store.load_limits),
             reserve_money=_reserve_money,
             settle_money=_settle_money,
         )
     )
-    agreements = Agreements(load=_load_agreements, store=_store_compared)
+    agreements = Agreements(
+        load=partial(run_in_database_thread, agreement_store.load_agreements),
+        store=_store_compared,
+    )
     speculator = Speculator(
         SpeculatorDependencies(
             rules=get_rules,
@@ -119,10 +114,6 @@ def make_speculation(
     )
 
 
-async def _load_limits() -> Mapping[str, ServerLimits]:
-    return await run_in_database_thread(agreement_store.load_limits)
-
-
 async def _reserve_money(
     reservation: UUID, server: str, team: int | None, dollars: Decimal
 ) -> bool:
@@ -140,10 +131,6 @@ async def _settle_money(reservation: UUID, made: bool) -> None:
     await run_in_database_thread(
         budgets.settle_money, reservation, made=made, at=datetime.now(UTC)
     )
-
-
-async def _load_agreements() -> Mapping[AgreementKey, AgreementCounts]:
-    return await run_in_database_thread(agreement_store.load_agreements)
 
 
 async def _store_compared(compared: Sequence[ComparedResult]) -> None:

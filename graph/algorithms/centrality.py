@@ -104,7 +104,6 @@ def measure_centrality(
 
 
 def _search_levels(steps: csr_array, pivots: NDArray[np.int64]) -> list[_BfsLevel]:
-    """Breadth-first search from all pivots at once; return the levels."""
     n = steps.shape[0]
     positions = np.arange(len(pivots)) * n + pivots
     seen = np.zeros(len(pivots) * n, bool)

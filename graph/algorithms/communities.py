@@ -8,19 +8,12 @@ from numpy.typing import NDArray
 from graph.algorithms.matrix import Matrix
 
 
-def detect_communities(
-    matrix: Matrix, *, resolution: float = 1.0, seed: int = 0
-) -> NDArray[np.int64]:
+def detect_communities(matrix: Matrix) -> NDArray[np.int64]:
     """Partition tools into communities by the Leiden method.
 
     Directions are ignored: by directed modularity a tool that many depend on, and that depends on
     none, would share no community with any of them. Every community is connected. Deterministic
-    for a matrix and seed. O(arcs) per pass.
-
-    Args:
-        matrix: The arcs.
-        resolution: Above 1 for smaller communities, below for larger ones.
-        seed: Of the order in which tools are visited.
+    for a matrix. O(arcs) per pass.
 
     Returns:
         int64, shape (n,): the number of each tool's community. 0 is the largest; ties
@@ -40,15 +33,13 @@ def detect_communities(
         both_ways.indices,
         both_ways.data,
         len(matrix.tools),
-        resolution=resolution,
-        seed=seed,
+        resolution=1.0,
+        seed=0,
     )
     return _renumber_by_size(np.array([communities[row] for row in range(len(matrix.tools))]))
 
 
-def compute_modularity(
-    matrix: Matrix, labels: NDArray[np.int64], *, resolution: float = 1.0
-) -> float:
+def compute_modularity(matrix: Matrix, labels: NDArray[np.int64]) -> float:
     """Return the modularity of communities, in [-1, 1].
 
     References:
@@ -61,7 +52,7 @@ def compute_modularity(
     inside = float(arcs.data[labels[arcs.row] == labels[arcs.col]].sum())
     ends = np.concatenate([labels[arcs.row], labels[arcs.col]])
     degrees = np.bincount(ends, np.concatenate([arcs.data, arcs.data])) / (2.0 * total)
-    return inside / total - resolution * float(degrees @ degrees)
+    return inside / total - float(degrees @ degrees)
 
 
 def _renumber_by_size(labels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -26,10 +26,6 @@ def iterate_components(
 
     O(nodes + arcs), without recursion.
 
-    Args:
-        nodes: Nodes to start from; reachable ones are included.
-        successors: Returns the successors of a node.
-
     References:
         Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972).
     """
@@ -203,7 +199,6 @@ class BitsetReachability:
 
 
 def _iterate_set_bits(mask: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

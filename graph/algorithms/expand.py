@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from graph.relations import PATH_KINDS, RelationKind
 from graph.topology import Topology, accept_every_tool
 
 MIN_CONFIDENCE: Final = 0.5
@@ -30,7 +29,6 @@ class ReachedTool(NamedTuple):
     """A tool related to a seed.
 
     Attributes:
-        tool: Its primary key.
         rank: In (0, 1]: the confidence, or half of it over two relations.
         confidence: Product of the path's confidences, in (0, 1].
         path: From the seed to this tool: two or three tools.
@@ -42,52 +40,31 @@ class ReachedTool(NamedTuple):
     path: tuple[int, ...]
 
 
-def expand_tools(
+def iterate_reached(
     topology: Topology,
     seeds: Iterable[int],
     *,
-    kinds: Collection[RelationKind] = PATH_KINDS,
-    least: float = MIN_CONFIDENCE,
-    allowed: Callable[[int], bool] = accept_every_tool,
-    usable: Callable[[int], bool] = accept_every_tool,
-) -> list[ReachedTool]:
-    """Return everything that `iterate_reached` yields, as a list."""
-    return list(
-        iterate_reached(topology, seeds, kinds=kinds, least=least, allowed=allowed, usable=usable)
-    )
-
-
-def iterate_reached(  # noqa: PLR0913 - each is a rule of its own
-    topology: Topology,
-    seeds: Iterable[int],
-    *,
-    kinds: Collection[RelationKind] = PATH_KINDS,
-    least: float = MIN_CONFIDENCE,
-    allowed: Callable[[int], bool] = accept_every_tool,
     usable: Callable[[int], bool] = accept_every_tool,
     dependents: bool = True,
 ) -> Iterator[ReachedTool]:
     """Yield the tools related to some seeds, over at most two relations in either direction.
 
-    Relations are followed by falling confidence, down to `least`; second relations only once no
-    remaining direct path can rank higher. The work grows with the results consumed, not with the
-    size of the topology.
+    Relations are followed by falling confidence, down to `MIN_CONFIDENCE`; second relations only
+    once no remaining direct path can rank higher. The work grows with the results consumed, not
+    with the size of the topology.
 
     Args:
         topology: Relations as the caller sees them.
         seeds: Primary keys of the tools to start from; they are not yielded.
-        kinds: Kinds of relations to follow.
-        least: Minimum confidence of a path, in (0, 1].
-        allowed: Tells whether a tool may be yielded.
         usable: Tells whether a tool may be on a path at all.
         dependents: Whether `depends_on` is also followed from a tool to its dependents.
 
     Yields:
         The best path to each tool by rank; highest rank first, then fewer hops, then by key.
     """
-    around = _neighbours_of(topology, kinds, dependents=dependents)
+    around = partial(topology.neighbours, dependents=dependents)
     origins = dict.fromkeys(seeds)
-    direct_paths = _find_direct_paths(around, origins, least)
+    direct_paths = _find_direct_paths(around, origins)
     direct = sorted(
         (negated_rank, DIRECT_HOPS, tool) for tool, (negated_rank, _) in direct_paths.items()
     )
@@ -95,7 +72,7 @@ def iterate_reached(  # noqa: PLR0913 - each is a rule of its own
 
     def select_new(paths: Iterable[CandidatePath]) -> Iterator[CandidatePath]:
         for path in paths:
-            if path[2] not in yielded and usable(path[2]) and allowed(path[2]):
+            if path[2] not in yielded and usable(path[2]):
                 yielded.add(path[2])
                 yield path
 
@@ -103,7 +80,7 @@ def iterate_reached(  # noqa: PLR0913 - each is a rule of its own
     first = bisect_right(direct, -SECOND_HOP_FACTOR, key=itemgetter(0))
     for negated_rank, _, tool in select_new(direct[:first]):
         yield ReachedTool(tool, -negated_rank, -negated_rank, (direct_paths[tool][1], tool))
-    indirect_paths = _find_indirect_paths(around, origins, least, usable)
+    indirect_paths = _find_indirect_paths(around, origins, usable)
     indirect = [
         (SECOND_HOP_FACTOR * negated_rank, INDIRECT_HOPS, tool)
         for tool, (negated_rank, _, _) in indirect_paths.items()
@@ -114,13 +91,13 @@ def iterate_reached(  # noqa: PLR0913 - each is a rule of its own
 
 
 def _find_direct_paths(
-    around: Callable[[int], Mapping[int, float]], seeds: Iterable[int], least: float
+    around: Callable[[int], Mapping[int, float]], seeds: Iterable[int]
 ) -> dict[int, DirectPath]:
     """Return the best path to each tool over one relation; ties are broken by keys."""
     best: dict[int, DirectPath] = {}
     for seed in seeds:
         for tool, confidence in around(seed).items():
-            if confidence < least:
+            if confidence < MIN_CONFIDENCE:
                 break
             best[tool] = min(best.get(tool, (0.0, 0)), (-confidence, seed))
     return best
@@ -129,17 +106,16 @@ def _find_direct_paths(
 def _find_indirect_paths(
     around: Callable[[int], Mapping[int, float]],
     seeds: Iterable[int],
-    least: float,
     usable: Callable[[int], bool],
 ) -> dict[int, IndirectPath]:
     """Return the best path to each tool over two relations; ties are broken by keys."""
     best: dict[int, IndirectPath] = {}
     for seed in seeds:
         for middle, first in around(seed).items():
-            if first < least:
+            if first < MIN_CONFIDENCE:
                 break
             if usable(middle):
-                _extend_path(best, (first, seed, middle), around(middle), least)
+                _extend_path(best, (first, seed, middle), around(middle))
     return best
 
 
@@ -147,41 +123,13 @@ def _extend_path(
     best: dict[int, IndirectPath],
     path: IndirectPath,
     ahead: Mapping[int, float],
-    least: float,
 ) -> None:
     """Extend a path by a second relation; keep the best path to each end."""
     first, seed, middle = path
     for end, second in ahead.items():
         confidence = first * second
-        if confidence < least:
+        if confidence < MIN_CONFIDENCE:
             break
         known = best.get(end)
         if known is None or (-confidence, seed, middle) < known:
             best[end] = (-confidence, seed, middle)
-
-
-def _neighbours_of(
-    topology: Topology, kinds: Collection[RelationKind], *, dependents: bool
-) -> Callable[[int], Mapping[int, float]]:
-    """Return a function from a tool to its neighbours, by falling confidence."""
-    wanted = tuple(kinds)
-    if frozenset(wanted) == PATH_KINDS:
-        return (
-            topology.neighbours if dependents else partial(topology.neighbours, dependents=False)
-        )
-
-    def around(tool: int) -> Mapping[int, float]:
-        found: dict[int, float] = {}
-        for relation in topology.relations_of(tool):
-            other = relation.target if relation.source == tool else relation.source
-            if (
-                relation.kind is RelationKind.DEPENDS_ON
-                and other == relation.source
-                and not dependents
-            ):
-                continue
-            if relation.kind in wanted and relation.confidence > found.get(other, 0.0):
-                found[other] = relation.confidence
-        return dict(sorted(found.items(), key=lambda arc: (-arc[1], arc[0])))
-
-    return around

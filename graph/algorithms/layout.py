@@ -41,11 +41,6 @@ def place_tools(
 
     Complexity: O(relations + tools · `MAX_SPRUNG` · `ITERATIONS` + groups²).
 
-    Args:
-        topology: The relations.
-        groups: The group of each tool, such as its community.
-        ranks: Importance of tools, such as PageRank; missing ones count as 0.
-
     Example:
         >>> place_tools(Topology(), {1: "a"}, ranks={})
         {1: (0.0, 0.0)}
@@ -70,7 +65,6 @@ def place_tools(
 def _count_links(
     topology: Topology, groups: Mapping[int, Hashable]
 ) -> dict[Hashable, Counter[Hashable]]:
-    """Return how many relations each group has with others."""
     links: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
     for relation in topology.relations_among(groups):
         one, other = groups[relation.source], groups[relation.target]

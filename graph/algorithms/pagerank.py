@@ -79,7 +79,6 @@ def compute_pagerank(
 
 
 def _initial_ranks(matrix: Matrix, warm: Mapping[int, float] | None) -> NDArray[np.float64]:
-    """Return start ranks that sum to 1."""
     n = len(matrix.tools)
     if not warm:
         return np.full(n, 1.0 / n)

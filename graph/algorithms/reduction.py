@@ -15,12 +15,6 @@ def reduce_transitively(arcs: Iterable[Arc]) -> list[Arc]:
     An acyclic graph has exactly one such reduction. O(arcs * nodes / 64) time and
     nodes² / 8 bytes: for workflows, and graphs of some ten thousand nodes.
 
-    Args:
-        arcs: Pairs of nodes; repeated ones count once.
-
-    Returns:
-        The arcs to keep, in their given order.
-
     Raises:
         ValueError: If the arcs have a cycle.
 

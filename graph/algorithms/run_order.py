@@ -42,10 +42,6 @@ def order_for_running(topology: Topology, tools: Sequence[int]) -> RunOrder:
     `provides`, `precedes` and `validates` relations apply unless they close a cycle: first those
     from people, files or runs, by falling confidence, then those that only servers vouch for.
     Otherwise the given order is kept.
-
-    Args:
-        topology: Relations as the caller sees them.
-        tools: Primary keys; repeated ones count once.
     """
     distinct = tuple(dict.fromkeys(tools))
     order = make_acyclic_graph(distinct)

@@ -20,11 +20,6 @@ def find_shortest_path(topology: Topology, start: int, end: int) -> tuple[int, .
     discarded before confidences are compared. Ties are broken by primary keys, so the result is
     deterministic.
 
-    Args:
-        topology: Paths follow its `successors`.
-        start: Primary key of the first tool.
-        end: Primary key of the last tool.
-
     Returns:
         The tools from `start` to `end`; None if there is no path.
 
@@ -92,7 +87,6 @@ def _find_adjacent(side: set[int], other: set[int], onward: ArcLookup) -> set[in
 
 
 def _add_next_level(levels: list[set[int]], seen: set[int], onward: ArcLookup) -> None:
-    """Add the level of unseen tools one hop further."""
     level: set[int] = set()
     level = level.union(*map(onward, levels[-1])) - seen
     seen |= level

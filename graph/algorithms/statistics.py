@@ -30,17 +30,13 @@ class GraphStatistics:
     Attributes:
         tools: Number of tools with relations.
         isolated: Number of tools without relations.
-        relations: Number of relations of all kinds.
-        kinds: Number of relations by kind.
         sources: Number of relations by source of evidence; a relation may have several.
-        required: Number of required dependencies.
         arcs: Number of directed pairs that paths follow.
         density: Share of all possible arcs, in [0, 1].
         components: Number of weakly connected components.
         largest_component: Number of tools in the largest of them.
         cycles: The largest groups of tools with cyclic dependencies, as primary keys.
         cycle_count: Number of such groups.
-        communities: Number of communities.
         largest_community: Tools in the largest of them.
         modularity: Modularity of the communities, in [-1, 1].
         out_degree: Quantiles of outgoing arcs: `p50`, `p90`, `p99`, `max`.
@@ -116,7 +112,6 @@ def describe_graph(
 
 
 def _component_sizes(arcs: Matrix) -> NDArray[np.int64]:
-    """Return the sizes of the weakly connected components."""
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - heavy
 
     if not len(arcs.tools):
@@ -148,6 +143,5 @@ def _top_by_pagerank(metrics: Mapping[int, GraphMetric]) -> tuple[tuple[int, flo
 
 
 def _count_names(names: Iterable[str]) -> dict[str, int]:
-    """Count names, the most frequent first."""
     counts = Counter(map(str, names))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -48,16 +48,12 @@ class Clue(NamedTuple):
     """One reason for a relation, with the features that weaken it.
 
     Attributes:
-        basis: Its basis.
         match: How well the terms match.
-        input_class: What the input takes.
-        action: What the source does.
         is_in_description: Whether the text names the attribute itself.
         is_same_server: Whether both tools are on one server.
         is_wide: Whether that server has too many tools for this to mean much.
         shared_name_words: Number of words shared by both names and few others of the server.
         is_echo: Whether the source received the value as an input.
-        is_required: Whether the target requires the input.
         is_chosen: Whether the target creates something and may ask for its name.
         has_closer_rival: Whether a tool more closely related to the target offers the same.
         rivals: Number of tools that fit the input equally well, including the source.

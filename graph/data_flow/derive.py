@@ -51,8 +51,6 @@ class DataFlow:
     """An output of one tool that feeds an input of another.
 
     Attributes:
-        source: Primary key of the source tool.
-        target: Primary key of the target tool.
         confidence: In [0, 1].
         fields: Most confident first: `input` is a JSON pointer into the target's arguments,
             `output` one into the source's result; `*` matches any item of an array. `output` is
@@ -109,12 +107,7 @@ def derive_flows(
 def make_target_selector(
     sources: Collection[int], known_targets: Collection[int]
 ) -> TargetSelector:
-    """Return a selector of the targets that outputs of some tools may feed.
-
-    Args:
-        sources: Primary keys of tools with newly known outputs.
-        known_targets: Primary keys of targets that they are known to feed.
-    """
+    """Return a selector of the targets that outputs of some tools may feed."""
 
     def select(read: Sequence[ToolEndpoints]) -> list[int]:
         offers = [offer for tool in read if tool.tool.pk in sources for offer in tool.outputs]

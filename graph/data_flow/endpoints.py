@@ -50,12 +50,9 @@ class FlowTool:
     """Known inputs and outputs of a tool.
 
     Attributes:
-        pk: Primary key.
-        name: Name at its server.
         description: As listed by the server; may be empty.
         input_schema: As listed by the server, however loose.
         output_schema: As declared by the server; None if undeclared.
-        server: Name of its server.
         team: Owner of a private server; None: shared.
         observed: Shape of the results so far (see `graph.output_shape`); None: no results.
         team_observed: The same, of results seen by the team that relations are derived for.
@@ -76,7 +73,6 @@ class ToolInput(NamedTuple):
     """An input that another tool's output may feed.
 
     Attributes:
-        field: Its field.
         terms: What it takes, likeliest first; empty if only a mention can tell.
         is_generic: Whether its name alone does not reveal what it takes.
     """
@@ -91,7 +87,6 @@ class ToolOutput(NamedTuple):
 
     Attributes:
         term: What it is.
-        field: Its field; None if only texts mention it.
         is_echo: Whether it returns one of the tool's own inputs.
         is_generic: Whether its name alone does not reveal what it is.
     """
@@ -107,12 +102,7 @@ class ToolEndpoints:
     """A tool with its inputs and outputs parsed.
 
     Attributes:
-        tool: The tool.
-        action: Its action and object.
-        inputs: Its inputs.
-        outputs: Declared or observed outputs, then those mentioned in texts.
         input_term_set: Terms of its inputs; for a tool that creates, of required ones only.
-        name_words: Words of its name.
         has_outputs: Whether any output is declared or observed.
     """
 
@@ -174,7 +164,6 @@ def _input_fields(tool: FlowTool) -> list[SchemaField]:
 
 
 def _output_fields(tool: FlowTool) -> list[SchemaField]:
-    """Return the declared or observed fields, each once."""
     found: dict[str, SchemaField] = {}
     for schema in (tool.output_schema, tool.observed, tool.team_observed):
         for field in fields.read_fields(schema) if schema is not None else ():
@@ -240,7 +229,6 @@ def _drop_qualifiers(term: NounTerm) -> NounTerm:
 def _collect_outputs(
     outputs: Sequence[SchemaField], deed: ToolAction, inputs: Sequence[SchemaField]
 ) -> list[ToolOutput]:
-    """Return the outputs in the fields of a result."""
     asked = {words for field in inputs for words in _field_word_variants(field)}
     return [
         ToolOutput(term, field, not asked.isdisjoint(_field_word_variants(field)), is_generic)
@@ -278,7 +266,6 @@ def _output_terms(field: SchemaField, deed: ToolAction) -> Iterator[tuple[NounTe
 
 
 def _described_outputs(deed: ToolAction) -> Iterator[ToolOutput]:
-    """Yield the outputs that texts mention."""
     told: tuple[NounTerm, ...] = ()
     if deed.action is ActionKind.SIGN_IN:
         told = SESSION_TERMS

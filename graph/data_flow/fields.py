@@ -27,15 +27,11 @@ class SchemaField(NamedTuple):
 
     Attributes:
         pointer: JSON pointer; `*` matches any item of an array.
-        name: Its name.
         owner: Name of the nearest enclosing object with a name; empty at the root.
         types: JSON types; for a list, those of its items; empty: any.
         format: As in JSON Schema; may be empty.
-        description: May be empty.
-        is_required: Whether its object requires it.
         is_choice: Whether the schema enumerates its values.
         is_container: Whether it has fields of its own.
-        has_default: Whether it has a default.
     """
 
     pointer: str

@@ -42,7 +42,6 @@ class FeedCandidate(NamedTuple):
     """A tool that may feed an input.
 
     Attributes:
-        source: Index of the tool.
         clue: The reason, without regard to rivals.
         output: Its output; None if the input's description names the tool.
     """
@@ -234,11 +233,6 @@ def rank_candidates(
 
     A rival counts only if everybody who sees the relation sees the rival too: a team's private
     server changes nothing for others.
-
-    Args:
-        candidates: The candidates for one input.
-        teams: Team of each source.
-        taker: Team of the tool that has the input.
     """
     alone = [(clue_confidence(item.clue), item) for item in _mark_outranked(candidates)]
     found = []

@@ -45,11 +45,6 @@ def derive_for_team(
     flow is derived again: from the tools the team sees, with its shapes, and only for targets
     that such fields may feed.
 
-    Args:
-        tools: As for `derive_shared`.
-        shapes: As for `derive_shared`.
-        shared: Result of `derive_shared`.
-
     Returns:
         By team, relations from those tools only: new ones, more confident ones, and those
         that name further outputs.

@@ -62,7 +62,6 @@ class ToolAction(NamedTuple):
     """What a tool does, and to what.
 
     Attributes:
-        action: What it does.
         terms: What it acts on, likeliest first.
         family: Words of its name before the verb.
     """
@@ -189,7 +188,6 @@ def _verb_stem(token: str) -> str | None:
 
 
 def _iterate_objects(tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the noun phrases after a verb, up to three of them."""
     rest = list(dropwhile(lambda token: token.lower() in _PARTICLES, tokens))
     for _ in range(3):
         end = next(
@@ -234,7 +232,6 @@ def _trim_phrase(tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def _iterate_phrase_terms(words: tuple[str, ...]) -> Iterator[NounTerm]:
-    """Yield the term of a noun phrase, without wrapper words."""
     words = words[-MAX_PHRASE:]
     while len(words) > 1 and words[-1] in WRAPPER_WORDS:
         words = words[:-1]

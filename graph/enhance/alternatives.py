@@ -19,13 +19,7 @@ class ToolAlternative(NamedTuple):
 def find_alternatives(
     topology: Topology, tool: int, *, usable: Callable[[int], bool]
 ) -> tuple[ToolAlternative, ...]:
-    """Return a tool's replacements, then its alternatives, each by falling confidence.
-
-    Args:
-        topology: Relations as the caller sees them.
-        tool: Primary key of the tool.
-        usable: Tells whether the caller may use a tool.
-    """
+    """Return a tool's replacements, then its alternatives, each by falling confidence."""
     found: dict[int, ToolAlternative] = {}
     for relation in find_replacements(topology, tool):
         found.setdefault(relation.source, ToolAlternative(relation.source, relation))

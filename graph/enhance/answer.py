@@ -15,7 +15,6 @@ class SearchMatch(NamedTuple):
     """A tool that a search found.
 
     Attributes:
-        tool: Primary key.
         score: Relevance, in [0, 1].
     """
 
@@ -27,8 +26,6 @@ class AnswerEntry(NamedTuple):
     """A tool listed in an answer.
 
     Attributes:
-        tool: Primary key.
-        role: Why it is listed.
         score: In [0, 1]; a required tool has the score of its match, a related tool that of its
             match times its rank.
         match_tool: The match that it belongs to; itself for a match.
@@ -75,10 +72,7 @@ class Remark(NamedTuple):
     """Something to know about a tool before calling it.
 
     Attributes:
-        kind: What the remark says.
-        tool: The tool that the remark is about.
         other_tool: The other tool involved, which may be invisible to the caller.
-        relation: The relation it rests on.
     """
 
     kind: RemarkKind

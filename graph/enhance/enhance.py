@@ -77,13 +77,7 @@ def enhance_matches(
 def collect_remarks(
     topology: Topology, tool: int, *, rules: EnhancementRules = OPEN_RULES
 ) -> tuple[Remark, ...]:
-    """Return the remarks about a single tool: requirements it lacks, and replacements.
-
-    Args:
-        topology: Relations as the caller sees them.
-        tool: Primary key of the tool.
-        rules: What the caller may see.
-    """
+    """Return the remarks about a single tool: requirements it lacks, and replacements."""
     closure = collect_required(
         topology, tool, usable=rules.is_usable, satisfied=rules.tools_in_use
     )

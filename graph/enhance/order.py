@@ -30,10 +30,6 @@ def order_tools(topology: Topology, listed: Sequence[int]) -> RunOrder:
     validates, but does not pull in the other tools it validates. Of rivals (exclusive,
     alternative or replacing tools) only the one listed higher is kept, with its requirements.
 
-    Args:
-        topology: Relations as the caller sees them.
-        listed: Tools in display order, the best match first.
-
     Returns:
         At least two tools, each after its dependencies; none if nothing constrains the order.
 
@@ -100,7 +96,6 @@ def _drop_rivals(relations: Sequence[Relation], listed: Sequence[int]) -> dict[i
 
 
 def _collect_reachable(start: int, arcs: ArcMap) -> set[int]:
-    """Return a tool and all tools reachable from it."""
     return {start, *_walk_arcs(start, arcs)}
 
 

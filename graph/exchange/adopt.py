@@ -31,12 +31,10 @@ class ImportPolicy:
     """How far a file is trusted.
 
     Attributes:
-        origin: Name of the file.
         trust_as_curated: Whether an admin vouches for it: evidence keeps its curated or schema
             source, relations stated without evidence count as curated, and rejections apply.
         team: Primary key of the team that adopts evidence of the file's team and observed
             evidence; None: both are left out.
-        now: Time of the import.
     """
 
     origin: str
@@ -54,13 +52,6 @@ def adopt_relation(
     stored: RelationRecord | None,
 ) -> RelationRecord | OmissionReason:
     """Convert a relation of a file into one to store.
-
-    Args:
-        stated: The relation in the file.
-        source: Primary key of the source tool.
-        target: Primary key of the target tool.
-        policy: How far the file is trusted.
-        stored: The same relation as stored, if any.
 
     Returns:
         The relation with its new evidence, which may be empty; or why it is left out.

@@ -33,15 +33,10 @@ class TooManyRelations(Exception):
 
 
 class RelationCollector:
-    """Collects the relations of one file, with problems and warnings.
+    """Collects the relations of one file, with problems and warnings."""
 
-    Attributes:
-        problems: Problems that prevent the import.
-    """
-
-    def __init__(self, known_fields: Collection[str] = RELATION_FIELDS) -> None:
+    def __init__(self) -> None:
         self.problems = ImportProblems()
-        self._known_fields = frozenset(known_fields)
         self._relations: dict[FileKey, StatedRelation] = {}
         self._unknown_fields: Counter[str] = Counter()
         self._unknown_lines: dict[str, int] = {}
@@ -109,7 +104,7 @@ class RelationCollector:
         )
 
     def _note_unknown_fields(self, line: int, row: Mapping[str, Any]) -> None:
-        unknown = [key for key in row if key not in self._known_fields]
+        unknown = [key for key in row if key not in RELATION_FIELDS]
         evidence = row.get("evidence")
         for item in evidence if isinstance(evidence, list) else ():
             if isinstance(item, dict):

@@ -26,7 +26,6 @@ class ImportProblem(NamedTuple):
 
     Attributes:
         line: Line from 1; 0: the file as a whole.
-        message: What is wrong, and what is expected.
     """
 
     line: int
@@ -41,13 +40,9 @@ class StatedEvidence:
     """The evidence of one source for a relation, as stated in a file.
 
     Attributes:
-        source: Of the evidence.
         confidence: Of the source itself, in [0, 1]; None where only counts speak.
-        successes: Times it held.
-        failures: Times it did not.
         seconds: Of `precedes`, average time between the two.
         fields: Of `provides`, which output feeds which input, as JSON pointers.
-        origin: Who or what said it.
         team: Name of the team whose observation it is; empty is everybody's.
         last_seen_at: When it was counted or said last.
     """
@@ -70,15 +65,12 @@ class StatedRelation:
     Attributes:
         source: Id of the tool it starts from.
         target: Id of the tool it leads to.
-        kind: How they relate.
         required: Of `depends_on`: whether the source cannot do without the target.
         confidence: As the file gives it; says something only where there is no evidence.
-        reason: Why it holds.
         version: Of `replaces`: since which version.
         deprecated_at: Of `replaces`: when the target became deprecated.
         rejected: Whether an admin said that it does not hold.
         evidence: What speaks for it; empty where the file just states the relation.
-        line: Where it stands in the file.
     """
 
     source: str
@@ -106,7 +98,6 @@ class StatedTool:
     """A tool as listed in a file.
 
     Attributes:
-        id: Canonical id.
         category: Name of its category; empty if it has none.
         metrics: Its place in the shared graph, by name; empty unless asked for.
     """
@@ -136,7 +127,6 @@ class ParsedDocument:
     """The content read from a file.
 
     Attributes:
-        relations: Valid relations, each once, in file order.
         problems: Problems in file order; the first `MAX_PROBLEMS`.
         problem_count: Number of all problems.
         warnings: Harmless omissions and likely mistakes.

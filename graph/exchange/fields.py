@@ -49,11 +49,7 @@ _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 class RecordFields:
-    """One object of a file, taken apart field by field.
-
-    Attributes:
-        wrong: What is wrong with it, in plain words.
-    """
+    """One object of a file, taken apart field by field."""
 
     def __init__(self, row: Mapping[str, Any], wrong: list[str], place: str = "") -> None:
         self._row = row
@@ -133,11 +129,11 @@ class RecordFields:
         at = self.read_datetime(key)
         return None if at is None else at.date()
 
-    def read_choice(self, key: str, known: Collection[str], *, called: str = "") -> str:
+    def read_choice(self, key: str, known: Collection[str]) -> str:
         """Return one of a few known words, however it is spelt; empty if it is none of them."""
         value = self._row.get(key)
         if value is None or value == "":
-            self.report_problem(called or key, f"is missing; expected one of {', '.join(known)}")
+            self.report_problem(key, f"is missing; expected one of {', '.join(known)}")
             return ""
         spelt = normalize_kind(value) if isinstance(value, str) else ""
         if spelt in known:
@@ -145,7 +141,7 @@ class RecordFields:
         near = _closest_word(spelt[:MAX_WORD], tuple(known))
         hint = f"did you mean {near}? Expected" if near else "expected"
         self.report_problem(
-            called or key, f"{quote_value(value)} is unknown; {hint} one of {', '.join(known)}"
+            key, f"{quote_value(value)} is unknown; {hint} one of {', '.join(known)}"
         )
         return ""
 
@@ -191,9 +187,6 @@ def read_relation(row: Mapping[str, Any], *, line: int, wrong: list[str]) -> Sta
         row: Its fields by name; a field of None counts as absent.
         line: Where it stands.
         wrong: Takes what is wrong with it.
-
-    Returns:
-        The relation; None if anything is wrong.
     """
     before = len(wrong)
     fields = RecordFields(row, wrong)
@@ -241,7 +234,6 @@ def read_data_flow(dependency: StatedRelation) -> StatedRelation:
 
 
 def _row_kind(row: Mapping[str, Any]) -> str:
-    """Return the kind of a row as kinds are spelt; empty if it has none."""
     value = row.get("type") if row.get("kind") is None else row["kind"]
     return normalize_kind(value) if isinstance(value, str) else ""
 

@@ -46,7 +46,6 @@ class _GraphmlContent:
     """What a GraphML file holds, filled in while it is parsed.
 
     Attributes:
-        graph: Attributes of the outermost graph.
         tools: Id of its tool by id of a node, where the node tells it.
         edges: In order of the file; their ends are ids of nodes.
         defaults: Attributes of edges that do not have them themselves.

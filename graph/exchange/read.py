@@ -69,9 +69,6 @@ def read_file(data: bytes, *, name: str = "", form: GraphFormat | None = None) -
         data: Content of the file, at most `MAX_BYTES`.
         name: Its name; the suffix may determine the format.
         form: Its format; None: by name, or else by content.
-
-    Returns:
-        Its relations and all problems.
     """
     if len(data) > MAX_BYTES:
         message = f"the file has more than {MAX_BYTES:,} bytes; split it"

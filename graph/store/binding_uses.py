@@ -111,7 +111,6 @@ class BindingUse(NamedTuple):
     """A source of a parameter's value in a run, or a call of a tool; storable in PostgreSQL.
 
     Attributes:
-        tool: Primary key.
         parameter: Its name; empty: the call itself.
         kind: A kind of `LearnedBinding`.
         key: Distinguishes values.
@@ -144,8 +143,6 @@ class TimedUses(NamedTuple):
     """The uses of one run.
 
     Attributes:
-        uses: The uses.
-        at: When it ended.
         person: Who ran it; None: it was imported.
     """
 
@@ -159,11 +156,6 @@ def add_binding_uses(new: Iterable[TimedUses], *, team: int | None, seal: SealVa
 
     Past `MAX_USES_PER_PARAMETER` sources of a parameter, those with the fewest runs (of these the
     oldest first) are merged into one row.
-
-    Args:
-        new: The uses of each run.
-        team: Primary key; None: shared runs.
-        seal: Seals the literals that enough runs passed.
     """
     tallies = _tally_uses(new)
     missing = writing.find_missing(
@@ -210,10 +202,6 @@ def load_knowledge(team: int | None, sealer: Sealer) -> BindingKnowledge:
     Literals that cannot be unsealed are skipped, with one warning. Where several people share
     what is learned, so are literals that fewer than `MIN_WITNESSES` of them used, and those that
     steer where a call goes; in a team of one, those that were used on fewer days.
-
-    Args:
-        team: Primary key; None: only shared runs.
-        sealer: Unseals the literals.
     """
     rows = LearnedBinding.objects.filter(
         Q(team=None) if team is None else Q(team__in=[team]) | Q(team=None)

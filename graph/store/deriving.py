@@ -51,9 +51,7 @@ class _StoredClaim:
     """A claim of a source as stored.
 
     Attributes:
-        pk: The relation's primary key.
         rejected: Whether a person rejected the relation.
-        claim: The stored claim.
         is_shared: Whether the relation has other shared evidence, observations aside.
     """
 
@@ -68,9 +66,6 @@ class DerivedEvidence:
     """The claims of one source and origin, to be replaced by current ones.
 
     Attributes:
-        source: Source of the claims.
-        origin: Distinguishes claims of the same source.
-        at: Time of the claims.
         team: Primary key of the team that the claims belong to; None: shared claims.
     """
 
@@ -137,7 +132,6 @@ class DerivedEvidence:
         return len(changed)
 
     def _lock_relations(self, pks: Sequence[int]) -> None:
-        """Lock relations until the transaction ends."""
         if pks:
             with connection.cursor() as cursor:
                 cursor.execute(_LOCK_RELATIONS, [list(pks)])

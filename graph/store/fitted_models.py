@@ -52,8 +52,6 @@ class ModelRow:
         digest: Digest of the history it was fitted to.
         content: The ranker, sealed.
         bindings: The model of bindings; may be empty.
-        seconds: Duration of the fit.
-        peak_memory_mb: Peak memory of the process that fitted it.
         figures: Sizes of the history it was fitted to.
     """
 
@@ -71,10 +69,6 @@ def load_wanted_digests(model: str, *, version: str) -> dict[int | None, str]:
 
     Scopes are all teams together (None), if there is shared history, and each team with history
     of its own.
-
-    Args:
-        model: The embedding model.
-        version: Version of the fitting rules and priors.
 
     Returns:
         Digests by team; the stored ones if no tool has vectors by the model, since then nothing
@@ -176,13 +170,6 @@ def record_unfittable(
     team: int | None, *, model: str, digest: str, failure: str, at: datetime
 ) -> bool:
     """Record that a scope cannot be fitted to its current history; its old model stays in force.
-
-    Args:
-        team: Primary key; None: the shared scope.
-        model: The embedding model.
-        digest: Digest of the history it could not be fitted to.
-        failure: Why.
-        at: Time of the attempt.
 
     Returns:
         Whether it was recorded: not if the team was deleted.

@@ -123,9 +123,6 @@ def _merge_intents(intents: Iterable[tuple[str, PastIntent]]) -> list[PastIntent
 
     Patterns that differ only in references, dependencies or team would otherwise be their own
     neighbours when an intent is judged by the others.
-
-    Args:
-        intents: Each with its masked text.
     """
     groups: dict[tuple[str, frozenset[int]], list[PastIntent]] = defaultdict(list)
     for text, past in intents:
@@ -229,13 +226,7 @@ def load_unembedded(model: str) -> list[UnembeddedPattern]:
 
 
 def store_embeddings(model: str, encoded: Mapping[int, EncodedIntent], *, sealer: Sealer) -> int:
-    """Store vectors of patterns; return for how many, as some may have been deleted.
-
-    Args:
-        model: The model that computed them.
-        encoded: By primary key of the pattern, from its masked intent.
-        sealer: Seals them.
-    """
+    """Store vectors of patterns; return for how many, as some may have been deleted."""
 
     def write() -> int:
         present = WorkflowPattern.objects.filter(pk__in=list(encoded)).values_list("pk", flat=True)

@@ -67,8 +67,6 @@ class RunRow:
         intent: The masked intent, sealed.
         is_masked: Whether the text embedded as masked is the masked intent itself.
         encoded: The encoded intent; None if it is not embedded.
-        succeeded: Whether the run succeeded.
-        at: When it ended.
         weight: How much it counts, in (0, 1]; see `PastRun`.
         person: Who ran it; see `PastRun`.
         sample_bytes: Training rows for the model of bindings; may be empty.
@@ -90,18 +88,24 @@ class RunRow:
     uses: tuple[BindingUse, ...] = ()
 
 
-class RecordingResult(NamedTuple):
-    """What was written.
+class RecordedRuns(NamedTuple):
+    """Counts of recorded runs.
 
     Attributes:
-        runs: New runs.
-        patterns: New patterns.
-        unembedded: Patterns of new runs without vectors by the model.
+        repeated_runs: Runs with a known key, which were skipped.
+        patterns: Patterns new to the team.
+        unembedded: Patterns of new runs without vectors because the model cannot be loaded; they
+            are not learned from until `embed` has run.
     """
 
-    runs: int = 0
+    new_runs: int = 0
+    repeated_runs: int = 0
     patterns: int = 0
     unembedded: int = 0
+
+    def __add__(self, other: RecordedRuns) -> RecordedRuns:  # type: ignore[override]
+        """Add up the counts of two recordings."""
+        return RecordedRuns(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 class TeamDeleted(LookupError):
@@ -115,12 +119,7 @@ def load_known_keys(team: int | None, keys: Collection[str]) -> set[str]:
 
 
 def load_workflow_weights(team: int | None, hashes: Collection[str]) -> dict[str, float]:
-    """Return how often workflows have succeeded, by weight and over all intents, by digest.
-
-    Args:
-        team: Primary key; sees its own patterns and shared ones.
-        hashes: Digests of the workflows; unknown ones are left out.
-    """
+    """Return how often workflows have succeeded, by weight and over all intents, by digest."""
     rows = WorkflowPattern.objects.filter(
         Q(team=team) | Q(team=None), workflow_hash__in=list(hashes)
     )
@@ -141,22 +140,16 @@ def load_embedded_patterns(
 
 def record_rows(
     rows: Sequence[RunRow], *, team: int | None, model: str, sealer: Sealer
-) -> RecordingResult:
+) -> RecordedRuns:
     """Store runs of a team, all or none.
 
     A run whose key the team already has changes nothing, even if it was stored concurrently.
-
-    Args:
-        rows: At most some hundreds.
-        team: Primary key; None: shared runs.
-        model: Model of the vectors.
-        sealer: Seals encoded intents, and literals that enough runs passed.
 
     Raises:
         TeamDeleted: If the team does not exist.
     """
 
-    def write() -> RecordingResult:
+    def write() -> RecordedRuns:
         with transaction.atomic():
             if team is not None and not Team.with_private.filter(pk=team).exists():
                 raise TeamDeleted("the team was deleted meanwhile")
@@ -167,7 +160,7 @@ def record_rows(
 
 def _record_in_transaction(
     rows: Sequence[RunRow], *, team: int | None, model: str, sealer: Sealer
-) -> RecordingResult:
+) -> RecordedRuns:
     by_key = {row.pattern_key: row for row in sorted(rows, key=lambda row: row.pattern_key)}
     patterns = _get_or_create_patterns(by_key, team=team)
     new = _insert_runs(rows, patterns, team=team)
@@ -180,15 +173,15 @@ def _record_in_transaction(
     with connection.cursor() as cursor:  # of runs that another process has just recorded
         cursor.execute(_DELETE_UNUSED, [list(patterns.values())])
     new_keys = {row.pattern_key for row in new}
-    return RecordingResult(
-        runs=len(new),
+    return RecordedRuns(
+        new_runs=len(new),
+        repeated_runs=len(rows) - len(new),
         patterns=new_patterns,
         unembedded=len(new_keys - load_embedded_patterns(team, model, new_keys)),
     )
 
 
 def _lock_patterns(team: int | None, keys: Collection[PatternKey]) -> dict[PatternKey, int]:
-    """Lock and return the team's patterns with these digests, until the transaction ends."""
     rows = WorkflowPattern.objects.filter(
         team=team, intent_hash__in={intent for intent, _ in keys}
     )
@@ -200,7 +193,6 @@ def _lock_patterns(team: int | None, keys: Collection[PatternKey]) -> dict[Patte
 def _get_or_create_patterns(
     rows: Mapping[PatternKey, RunRow], *, team: int | None
 ) -> dict[PatternKey, int]:
-    """Return these patterns; create missing ones with zero counts."""
     while True:
         WorkflowPattern.objects.bulk_create(
             [
@@ -226,7 +218,6 @@ def _get_or_create_patterns(
 def _insert_runs(
     rows: Sequence[RunRow], patterns: Mapping[PatternKey, int], *, team: int | None
 ) -> list[RunRow]:
-    """Insert the runs whose keys are new, and return them."""
     by_key = {row.key: row for row in reversed(rows)}
     with connection.cursor() as cursor:
         cursor.execute(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -19,35 +19,26 @@ from graph.relations import SHIPPED, Evidence, EvidenceSource, RelationKey, Rela
 from graph.store import deriving, state, views, writing
 from graph.topology import Topology
 
-_COLUMNS = (
-    "pk",
-    "source_id",
-    "target_id",
-    "kind",
-    "required",
-    "rejected",
-    "reason",
-    "version",
+_ATTRIBUTES = (
+    *("pk", "source", "target", "kind", "required", "rejected", "reason", "version"),
     "deprecated_at",
-    "evidence__source",
-    "evidence__team_id",
-    "evidence__origin",
-    "evidence__confidence",
-    "evidence__successes",
-    "evidence__failures",
-    "evidence__seconds",
-    "evidence__fields",
-    "evidence__last_seen_at",
 )
+_EVIDENCE = (
+    *("source", "team", "origin", "confidence", "successes", "failures", "seconds", "fields"),
+    "last_seen",
+)
+_COLUMNS = (
+    *("pk", "source_id", "target_id", "kind", "required", "rejected", "reason", "version"),
+    *("deprecated_at", "evidence__source", "evidence__team_id", "evidence__origin"),
+    *("evidence__confidence", "evidence__successes", "evidence__failures", "evidence__seconds"),
+    *("evidence__fields", "evidence__last_seen_at"),
+)
+"""Those of `_ATTRIBUTES`, then those of `_EVIDENCE`."""
 _CHUNK_ROWS = 2_000
 
 
 class ToolsNotFound(LookupError):
-    """A relation names tools that do not exist.
-
-    Attributes:
-        tools: Their primary keys.
-    """
+    """A relation names tools that do not exist."""
 
     def __init__(self, tools: Collection[int]) -> None:
         self.tools = tuple(sorted(tools))
@@ -55,12 +46,10 @@ class ToolsNotFound(LookupError):
         super().__init__(f"no tool has the key {shown}; it was deleted, or never stored")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RelationChanges:
+class RelationChanges(NamedTuple):
     """What a write changed.
 
     Attributes:
-        added: New relations.
         changed: Relations whose attributes or evidence changed.
         removed: Relations deleted for lack of evidence.
         skipped: Relations left alone: rejected by a person, or of a deleted tool.
@@ -74,14 +63,9 @@ class RelationChanges:
     def __bool__(self) -> bool:
         return bool(self.added or self.changed or self.removed)
 
-    def __add__(self, other: RelationChanges) -> RelationChanges:
+    def __add__(self, other: RelationChanges) -> RelationChanges:  # type: ignore[override]
         """Add up the changes of two writes."""
-        return RelationChanges(
-            added=self.added + other.added,
-            changed=self.changed + other.changed,
-            removed=self.removed + other.removed,
-            skipped=self.skipped + other.skipped,
-        )
+        return RelationChanges(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def load(pks: Collection[int] | None = None) -> list[RelationRecord]:
@@ -110,11 +94,7 @@ def load_curated() -> list[RelationRecord]:
 
 
 def load_rejected(*, most: int) -> list[RelationRecord]:
-    """Return the relations that people rejected, latest stored first.
-
-    Args:
-        most: Maximum number of relations.
-    """
+    """Return the relations that people rejected, latest stored first."""
     newest = ToolDependency.objects.filter(rejected=True).order_by("-pk")
     pks = list(newest.values_list("pk", flat=True)[:most])
     return _read_records(ToolDependency.objects.filter(pk__in=pks).order_by("-pk"))
@@ -152,11 +132,6 @@ def curate_relation(claim: RelationClaim, *, by: str, at: datetime) -> int:
 
     It lifts a rejection and replaces the relation's attributes, but not other evidence. A claim
     without a confidence counts as 1.
-
-    Args:
-        claim: The curated claim.
-        by: Name of the person.
-        at: Time of the curation.
 
     Raises:
         SelfRelationError: If source and target are the same.
@@ -239,11 +214,6 @@ def observe_relations(
     observations are added at their age. Safe with concurrent writers. Observations of deleted
     tools or teams are skipped.
 
-    Args:
-        team: The observing team; None: shared observations.
-        observations: In any order; several of one relation are added up.
-        td_rate: See `writing.add_observations`.
-
     Raises:
         SelfRelationError: If one relates a tool to itself; nothing is stored then.
         ValueError: If a count is negative or not finite.
@@ -286,10 +256,7 @@ def replace_derived(
         if key not in wanted or (wanted[key].confidence or 0.0) < (claim.confidence or 0.0):
             wanted[key] = claim
     derived = deriving.DerivedEvidence(source=source, origin=origin, at=at, team=team)
-    added, changed, removed, skipped = writing.retry_on_conflict(
-        lambda: derived.replace_claims(wanted)
-    )
-    return RelationChanges(added=added, changed=changed, removed=removed, skipped=skipped)
+    return RelationChanges(*writing.retry_on_conflict(lambda: derived.replace_claims(wanted)))
 
 
 def replace_derived_of_teams(
@@ -326,11 +293,6 @@ def put_many(
     stays. The attributes of a curated relation change only with curated evidence, and a rejected
     relation stays rejected.
 
-    Args:
-        records: Relations with their evidence; primary keys are ignored.
-        at: Creation time of new relations.
-        lift_rejections: Whether rejections are lifted.
-
     Raises:
         SelfRelationError: If one relates a tool to itself.
         ToolsNotFound: If a tool does not exist.
@@ -345,8 +307,7 @@ def put_many(
                 raise ToolsNotFound(missing)
             return writing.put_relations(wanted, at=at, lift_rejections=lift_rejections)
 
-    added, changed = writing.retry_on_conflict(put)
-    return RelationChanges(added=added, changed=changed)
+    return RelationChanges(*writing.retry_on_conflict(put))
 
 
 def has_relations() -> bool:
@@ -391,37 +352,18 @@ def _index_by_key(records: Sequence[RelationRecord]) -> dict[RelationKey, Relati
 
 
 def _read_records(rows: Any) -> list[RelationRecord]:
-    """Read relations with their evidence from rows sorted by primary key."""
     columns = rows.values_list(*_COLUMNS).iterator(chunk_size=_CHUNK_ROWS)
     return [_read_record(tuple(group)) for _, group in groupby(columns, key=itemgetter(0))]
 
 
 def _read_record(rows: Sequence[tuple[Any, ...]]) -> RelationRecord:
-    pk, source, target, kind, required, rejected, reason, version, deprecated_at = rows[0][:9]
-    return RelationRecord(
-        pk=pk,
-        source=source,
-        target=target,
-        kind=RelationKind(kind),
-        required=required,
-        rejected=rejected,
-        reason=reason,
-        version=version,
-        deprecated_at=deprecated_at,
-        evidence=tuple(_read_evidence(row[9:]) for row in rows if row[9] is not None),
-    )
+    split = len(_ATTRIBUTES)
+    values = dict(zip(_ATTRIBUTES, rows[0][:split], strict=True))
+    evidence = tuple(_read_evidence(row[split:]) for row in rows if row[split] is not None)
+    return RelationRecord(**values | {"kind": RelationKind(values["kind"]), "evidence": evidence})
 
 
 def _read_evidence(row: Sequence[Any]) -> Evidence:
-    source, team, origin, confidence, successes, failures, seconds, fields, last_seen = row
-    return Evidence(
-        source=EvidenceSource(source),
-        team=team,
-        origin=origin,
-        confidence=confidence,
-        successes=successes,
-        failures=failures,
-        seconds=seconds,
-        fields=tuple(fields),
-        last_seen=last_seen,
-    )
+    values = dict(zip(_EVIDENCE, row, strict=True))
+    source, fields = EvidenceSource(values["source"]), tuple(values["fields"])
+    return Evidence(**values | {"source": source, "fields": fields})

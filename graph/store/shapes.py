@@ -25,10 +25,8 @@ class ObservedShape:
     """The shape of one result.
 
     Attributes:
-        tool: Primary key.
         team: Of the caller; None: a caller without a team.
         definition_hash: Hash of the tool's definition at that time.
-        shape: JSON Schema.
     """
 
     tool: int
@@ -41,11 +39,6 @@ def record_shapes(observed: Sequence[ObservedShape], *, merge: MergeShapes, at: 
     """Widen the stored shapes to cover observed ones; return how many changed.
 
     A shape of another definition is replaced. Shapes of deleted tools or teams are skipped.
-
-    Args:
-        observed: At most one per tool and team.
-        merge: Returns a schema that covers two.
-        at: Time of the observation.
     """
 
     def write() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -44,35 +43,9 @@ WHERE NOT r.rejected AND e.team_id IS NULL
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComputedState:
-    """What was last derived and computed.
-
-    Attributes:
-        derived_from: Version of the schemas and shapes that relations were derived from.
-        derived_at: When they were derived; None: never.
-        computed_from: Version of the shared relations that metrics were computed from.
-        computed_at: When they were computed; None: never.
-        statistics: Statistics of the shared graph at that time.
-    """
-
-    derived_from: str = ""
-    derived_at: datetime | None = None
-    computed_from: str = ""
-    computed_at: datetime | None = None
-    statistics: Mapping[str, Any]
-
-
-def load_state() -> ComputedState:
+def load_state() -> GraphState:
     """Return what was last derived and computed."""
-    row = GraphState.objects.first() or GraphState()
-    return ComputedState(
-        derived_from=row.derived_from,
-        derived_at=row.derived_at,
-        computed_from=row.computed_from,
-        computed_at=row.computed_at,
-        statistics=row.statistics,
-    )
+    return GraphState.objects.first() or GraphState()
 
 
 def inputs_version() -> str:

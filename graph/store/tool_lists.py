@@ -12,7 +12,6 @@ class ListedTool(NamedTuple):
     """A tool that a server lists or listed recently.
 
     Attributes:
-        pk: Primary key.
         team: Primary key of the team its server belongs to; None: shared.
         category: Name of its category; empty if it has none.
     """

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from django.db import connection
+from django.db.models import Max
 
 from graph.models import ToolUsage
+from graph.record import CallCount
 from graph.relations import EvidenceSource, RelationKind
 from graph.store import writing
 
@@ -47,36 +49,23 @@ LIMIT %(limit)s
 """
 
 
-class CallCount(NamedTuple):
-    """Calls of a tool.
-
-    Attributes:
-        calls: All of them.
-        failures: Those that failed.
-    """
-
-    calls: int
-    failures: int
-
-    def __add__(self, other: CallCount) -> CallCount:  # type: ignore[override]
-        """Add up two counts."""
-        return CallCount(self.calls + other.calls, self.failures + other.failures)
-
-
 def load_usage() -> dict[UsageKey, int]:
     """Return how often each team called each tool."""
     rows = ToolUsage.objects.values_list("tool_id", "team_id", "calls")
     return {(tool, team): calls for tool, team, calls in rows}
 
 
+def load_recent_servers(*, since: datetime) -> list[str]:
+    """Return the names of servers called since a time, those called last first."""
+    called = ToolUsage.objects.filter(last_called_at__gte=since)
+    latest = called.values("tool__server__name").annotate(at=Max("last_called_at"))
+    return list(latest.order_by("-at").values_list("tool__server__name", flat=True))
+
+
 def add_usage(counts: Mapping[UsageKey, CallCount], *, at: datetime) -> dict[UsageKey, int]:
     """Add to the stored counts; return the total calls of these tools and teams.
 
     Safe with concurrent writers. Counts of deleted tools or teams are lost.
-
-    Args:
-        counts: Calls since the last write.
-        at: When the last of them was made.
     """
     rows = [
         {"tool": tool, "team": team, "calls": count.calls, "failures": count.failures}
@@ -91,17 +80,11 @@ def add_usage(counts: Mapping[UsageKey, CallCount], *, at: datetime) -> dict[Usa
     return writing.retry_on_conflict(write) if rows else {}
 
 
-def load_partners(
-    team: int | None, tools: Collection[int], *, limit: int = MAX_PAIRS
-) -> list[ToolPair]:
+def load_partners(team: int | None, tools: Collection[int]) -> list[ToolPair]:
     """Return the pairs that a team used together and that include at least one of some tools.
 
-    Args:
-        team: Primary key; None: callers without a team.
-        tools: Primary keys.
-        limit: Maximum number of pairs; those within `tools` come first, then those used together
-            most often.
+    At most `MAX_PAIRS`: those within `tools` come first, then those used together most often.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_SELECT_PARTNERS, {"team": team, "tools": list(tools), "limit": limit})
+        cursor.execute(_SELECT_PARTNERS, {"team": team, "tools": list(tools), "limit": MAX_PAIRS})
         return [(source, target) for source, target in cursor.fetchall()]

@@ -50,8 +50,6 @@ class RelationView(NamedTuple):
     """A relation as everybody sees it, and as teams with evidence of their own see it.
 
     Attributes:
-        pk: Primary key.
-        key: Its identifying key.
         shared: The view without a team; None: not visible.
         team_relations: The views of teams with evidence of their own.
     """
@@ -67,12 +65,7 @@ class RelationView(NamedTuple):
 
 
 def load_views(pks: Collection[int] | None = None, *, now: datetime) -> list[RelationView]:
-    """Return relations as callers see them; one query.
-
-    Args:
-        pks: Primary keys; None: all. Deleted ones are left out.
-        now: Time that the age of observations is measured at.
-    """
+    """Return relations as callers see them; one query."""
     with connection.cursor() as cursor, pause_collection():
         cursor.execute(_SELECT_VIEWS, {"pks": None if pks is None else list(pks)})
         return [_read_view(list(rows), now) for _, rows in groupby(cursor, key=itemgetter(0))]

@@ -232,13 +232,7 @@ def _to_observed_evidence(team: int | None, observation: RelationObservation) ->
 def put_relations(
     wanted: Mapping[RelationKey, RelationRecord], *, at: datetime, lift_rejections: bool
 ) -> tuple[int, int]:
-    """Store relations of existing tools; return how many are new, and how many changed.
-
-    Args:
-        wanted: Relations by key.
-        at: Creation time of new relations.
-        lift_rejections: Whether rejections are lifted.
-    """
+    """Store relations of existing tools; return how many are new, and how many changed."""
     rows = [_in_stored_direction(key, wanted[key]) for key in sorted(wanted)]
     added = execute_returning(INSERT_RELATIONS, map(relation_row, rows), at=at)
     changed = execute_returning(
@@ -249,7 +243,6 @@ def put_relations(
 
 
 def _in_stored_direction(key: RelationKey, relation: RelationRecord) -> RelationRecord:
-    """Return a relation in the direction of its key."""
     if relation.key == key:
         return relation
     return replace(relation, source=key[0], target=key[1])

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from learning.memory import encoding
-from learning.memory.encoding import UnencodableEvent
+from learning.memory.encoding import Record, UnencodableEvent
 from learning.memory.event import Event, IntentVectorRecord
 from learning.memory.spool import Spool, SpoolUnavailable
 
@@ -27,9 +27,6 @@ class Capture:
     """Records events of this process in its spool file; thread-safe.
 
     What cannot be recorded is counted, and logged when it begins.
-
-    Args:
-        spool: Where events wait to be loaded.
     """
 
     def __init__(self, spool: Spool) -> None:
@@ -41,26 +38,16 @@ class Capture:
 
     def record(self, event: Event) -> None:
         """Record an event; when this returns, killing the process does not lose it."""
-        try:
-            record = encoding.encode_event(event)
-        except UnencodableEvent as error:
-            self._count_unencodable(event.kind, error)
-        else:
-            self._append(record)
+        self._record(event, event.kind)
 
     def record_vector(self, vector: IntentVectorRecord) -> None:
         """Record the vector of an intent, unless this process has done so before."""
         key = vector.team, vector.model, vector.intent_hash
         if key in self._known_vectors:
             return
-        try:
-            record = encoding.encode_vector(vector)
-        except UnencodableEvent as error:
-            self._count_unencodable("intent vector", error)
-            return
         if len(self._known_vectors) >= MAX_KNOWN_VECTORS:
             self._known_vectors = set()
-        if self._append(record):
+        if self._record(vector, "intent vector"):
             self._known_vectors.add(key)
 
     def has_vector(self, *, team: int | None, model: str, intent_hash: int) -> bool:
@@ -71,7 +58,14 @@ class Capture:
         """Release the spool file, so that any process may load it."""
         self.spool.close()
 
-    def _append(self, record: bytes) -> bool:
+    def _record(self, one: Record, kind: str) -> bool:
+        try:
+            record = encoding.encode_record(one)
+        except UnencodableEvent as error:
+            if not self.counts[UNENCODABLE]:
+                log.error("events.unencodable", kind=str(kind), reason=str(error))  # noqa: TRY400
+            self.counts[UNENCODABLE] += 1
+            return False
         try:
             self.spool.append(record)
         except OSError as error:
@@ -87,8 +81,3 @@ class Capture:
             self._is_dropping = False
             log.warning("events.recorded_again", dropped=self.counts[DROPPED])
         return True
-
-    def _count_unencodable(self, kind: str, error: UnencodableEvent) -> None:
-        if not self.counts[UNENCODABLE]:
-            log.error("events.unencodable", kind=str(kind), reason=str(error))
-        self.counts[UNENCODABLE] += 1

@@ -64,11 +64,9 @@ class Event:
     """One event. Hashes are keyed digests of this installation, as signed 64-bit integers.
 
     Attributes:
-        kind: What happened.
         at: Unix time in seconds.
         team: Primary key of the caller's team; None: a caller without one.
         session: Hash of the caller and its session, or of the run.
-        tool: Primary key of the tool; None: not about one tool.
         arguments_hash: Hash of the tool's definition and canonical arguments.
         context_hash: Hash of the context (`learning.memory.context`).
         context_check: A second, independent hash of the same context, by which collisions of the
@@ -106,9 +104,7 @@ class IntentVectorRecord:
     """The vector of the text of an intent or a search.
 
     Attributes:
-        team: Primary key of the caller's team; None: a caller without one.
         intent_hash: Keyed hash of the text, as in its events.
-        model: Name of the embedding model.
         at: Unix time in seconds.
         sealed: The vector, sealed (`learning.memory.intent_vectors`).
     """

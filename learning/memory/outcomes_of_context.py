@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from execution.prediction_outcome import OutcomeSum
+from execution.speculation.outcome import OutcomeSum
 from learning.calibration import CalibrationMap
 
 MAX_EFFECT: Final = 0.10
@@ -38,12 +38,7 @@ NO_OUTCOMES: Final = ContextOutcomes()
 
 
 def build_outcomes(sums: Sequence[OutcomeSum], calibration: CalibrationMap) -> ContextOutcomes:
-    """Return the outcomes of one context.
-
-    Args:
-        sums: All of one team and context.
-        calibration: How the team's confidences are corrected now, whatever the context.
-    """
+    """Return the outcomes of one context."""
     return ContextOutcomes(
         count=sum(one.weight for one in sums),
         successes=sum(one.weight_right for one in sums),

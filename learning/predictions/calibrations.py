@@ -8,7 +8,7 @@ from typing import Final
 import django.db
 import structlog
 
-from execution.prediction_outcome import ResolvedSpeculation
+from execution.speculation.outcome import ResolvedSpeculation
 from execution.store import speculations
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error

@@ -1,23 +1,20 @@
-"""What answers and runs are reported to as predictions, and its null implementation."""
+"""What answers and runs are reported to as predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from execution.prediction_outcome import Outcome, Verdict
+from execution.speculation.outcome import Outcome, Verdict
 from execution.store.speculations import UnknownSpeculation
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
-    from execution.predicted_workflow import PredictedTask
+    from execution.workflow import WorkflowTask
     from gateway_project.foundation.caller import Caller
     from learning.predictions.open_intents import PredictedIntent
-
-NO_NAMES: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +23,6 @@ class Feedback:
 
     Attributes:
         speculation: Id of the suggestion.
-        outcome: How it was resolved.
         is_new: Whether this request recorded it; else the same verdict had been given before.
     """
 
@@ -43,10 +39,11 @@ class Feedback:
         }
 
 
-class Predictions(Protocol):
+class Predictions:
     """Follows suggested workflows to their outcome; for one event loop.
 
-    The `note_` methods return at once and never raise.
+    The `note_` methods return at once and never raise. This one follows nothing and refuses
+    feedback; `PredictionRecorder` does.
     """
 
     def note_intent(self, predicted: PredictedIntent) -> None:
@@ -60,28 +57,19 @@ class Predictions(Protocol):
         caller: Caller,
         run: UUID,
         *,
-        tasks: Sequence[PredictedTask],
+        tasks: Sequence[WorkflowTask],
         intent: str,
         speculation: UUID | None,
     ) -> None:
-        """Note that a caller started a run.
-
-        Args:
-            caller: Who did.
-            run: Its id.
-            tasks: Its calls.
-            intent: Its purpose in words; empty: not stated.
-            speculation: The suggestion that the caller names as its source; None: none.
-        """
+        """Note that a caller started a run."""
 
     async def give_feedback(
         self,
-        caller: Caller,
+        caller: Caller,  # noqa: ARG002
         speculation: UUID,
-        verdict: Verdict,
+        verdict: Verdict,  # noqa: ARG002
         *,
-        stated: Sequence[PredictedTask] | None = None,
-        names: Mapping[int, str] = NO_NAMES,
+        stated: Sequence[WorkflowTask] | None = None,  # noqa: ARG002
     ) -> Feedback:
         """Resolve a caller's suggestion by what they say of it.
 
@@ -90,7 +78,6 @@ class Predictions(Protocol):
             speculation: Id of the suggestion.
             verdict: What they say of it.
             stated: The calls that would have been right; None: not stated.
-            names: Canonical ids of their tools by primary key.
 
         Raises:
             UnknownSpeculation: If the caller has no such suggestion.
@@ -98,31 +85,7 @@ class Predictions(Protocol):
             SpeculationResolved: If it was resolved without a verdict.
             RunsUnavailable: If the database is away.
         """
-
-
-class NoPredictions:
-    """Follows nothing, and refuses feedback."""
-
-    def note_intent(self, predicted: PredictedIntent) -> None:
-        """See `Predictions`."""
-
-    def note_call(self, ended: EndedCall) -> None:
-        """See `Predictions`."""
-
-    def note_run(self, *_: Any, **__: Any) -> None:
-        """See `Predictions`."""
-
-    async def give_feedback(
-        self,
-        caller: Caller,  # noqa: ARG002
-        speculation: UUID,
-        verdict: Verdict,  # noqa: ARG002
-        *,
-        stated: Sequence[PredictedTask] | None = None,  # noqa: ARG002
-        names: Mapping[int, str] = NO_NAMES,  # noqa: ARG002
-    ) -> NoReturn:
-        """See `Predictions`."""
         raise UnknownSpeculation(speculation)
 
 
-NO_PREDICTIONS: Final = NoPredictions()
+NO_PREDICTIONS: Final = Predictions()

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from execution.early_run import EarlyRun
-from execution.predicted_workflow import PredictedTask, is_call_of
-from execution.prediction_outcome import (
+from execution.speculation.calls import SpeculativeRun
+from execution.speculation.outcome import (
     RESOLVE_AFTER_S,
     Evidence,
     combine_evidence,
     read_calls,
 )
+from execution.speculation.predicted_workflow import is_call_of
+from execution.workflow import WorkflowTask
 from gateway_project.foundation.caller import SessionKey
 from learning.episodes import Episode
 from learning.memory.context import ContextKey
@@ -53,7 +54,7 @@ class AheadRecord:
         episode: What it teaches if it was right; None: it was not run ahead.
     """
 
-    run: EarlyRun | None = None
+    run: SpeculativeRun | None = None
     fallback: str = ""
     values: frozenset[str] = frozenset()
     episode: Episode | None = None
@@ -68,15 +69,11 @@ class PredictedIntent:
 
     Attributes:
         id: Id of the answer.
-        caller: User, team and session that it was given to.
-        intent: The words of the intent.
-        tasks: The suggested calls.
         confidence: Probability that the tools are the right ones, in [0, 1].
         ranked_confidence: The same before it was corrected by earlier outcomes.
         threshold: Confidence from which it would be run ahead, as the answer used it.
         is_admitted: Whether the answer reached it.
         is_runnable: Whether all required arguments were known.
-        context: Context of the intent.
         at: When it was answered, Unix time in seconds.
         ran: Whether it was run ahead.
     """
@@ -84,7 +81,7 @@ class PredictedIntent:
     id: UUID
     caller: SessionKey
     intent: str
-    tasks: tuple[PredictedTask, ...]
+    tasks: tuple[WorkflowTask, ...]
     confidence: float
     ranked_confidence: float
     threshold: float
@@ -118,7 +115,7 @@ class PredictedIntent:
             calls.append(
                 {
                     "task": task.id,
-                    "tool": task.tool,
+                    "tool": task.pk,
                     "arguments": sent.get(task.id, task.arguments),
                     "results": kept,
                 }
@@ -211,9 +208,6 @@ def find_telling_values(value: Any) -> frozenset[str]:
     Those are words with a digit or a mark in them, of four characters at least, that are no year,
     date or time; and short texts of several words.
 
-    Args:
-        value: JSON, at any depth.
-
     Example:
         >>> sorted(find_telling_values({"id": 48213, "state": "open", "due": "2026-11-28"}))
         ['48213']
@@ -242,7 +236,7 @@ def _match_call(
     one: _OpenIntent, tool: int, arguments: Mapping[str, Any], values: frozenset[str]
 ) -> Evidence:
     for number, task in enumerate(one.predicted.tasks):
-        if task.tool != tool:
+        if task.pk != tool:
             continue
         one.shares_tools = True
         if not one.matched[number] and is_call_of(task, tool, arguments):

@@ -9,24 +9,22 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from execution.predicted_workflow import (
+from execution.speculation.outcome import (
+    EXPLICIT_WEIGHT,
+    Evidence,
+    Outcome,
+    ResolvedSpeculation,
+)
+from execution.speculation.predicted_workflow import (
     ComputeDigest,
-    PredictedTask,
-    Resemblance,
     WorkflowFingerprint,
     compare_workflows,
     estimate_saving_ms,
     fingerprint_workflow,
 )
-from execution.prediction_outcome import (
-    EXPLICIT_WEIGHT,
-    Evidence,
-    Outcome,
-    ResolvedSpeculation,
-    read_run,
-)
 from execution.store import payloads, speculations
 from execution.store.speculations import FoundEvidence, NewSpeculation
+from execution.workflow import WorkflowTask
 from gateway_project.foundation.caller import SessionKey
 from gateway_project.foundation.sealing import Sealer
 from learning import outcomes
@@ -53,9 +51,6 @@ class StartedRun:
     """A run that a caller started.
 
     Attributes:
-        run: Its id.
-        caller: User, team and session.
-        tasks: Its calls.
         intent: Its purpose in words; empty: not stated.
         speculation: The suggestion that the caller names as its source; None: none.
         open_intents: Open suggestions of the session, newest first.
@@ -64,7 +59,7 @@ class StartedRun:
 
     run: UUID
     caller: SessionKey
-    tasks: tuple[PredictedTask, ...]
+    tasks: tuple[WorkflowTask, ...]
     intent: str
     speculation: UUID | None
     open_intents: tuple[PredictedIntent, ...]
@@ -76,8 +71,6 @@ class ShownEvidence:
     """What direct calls showed of a suggestion.
 
     Attributes:
-        predicted: The suggestion.
-        evidence: What they showed.
         at: When, Unix time in seconds.
     """
 
@@ -95,7 +88,6 @@ class RecordDependencies:
     """The collaborators of recording.
 
     Attributes:
-        digest: Keyed digest of JSON values.
         count_tokens: Counts the tokens of a text.
         record_event: Records an event of the memory; never raises.
         episode_sealer: Seals contexts, what workflows teach that nobody ran as a run, and what
@@ -138,12 +130,6 @@ def record_stated_episode(
     """Store what the workflow teaches that a caller stated in place of a suggestion.
 
     It waits until no run of it can follow that names the suggestion: that would teach the same.
-
-    Args:
-        predicted: The suggestion.
-        episode: The workflow; None: it teaches nothing.
-        dependencies: Collaborators of recording.
-        at: When it was stated, Unix time in seconds.
     """
     sealer = dependencies.episode_sealer
     if episode is None or sealer is None:
@@ -181,7 +167,7 @@ def _record_predictions(
     rows = []
     for one in predicted:
         user, (owner, _), *_ = one.caller
-        tools = {task.tool for task in one.tasks}
+        tools = {task.pk for task in one.tasks}
         latency_ms = experience.load_mean_latencies(owner, tools)
         fingerprint = fingerprint_workflow(one.tasks, dependencies.digest)
         run, sealer = one.ran.run, dependencies.episode_sealer
@@ -237,7 +223,7 @@ def _count_tokens(one: PredictedIntent, dependencies: RecordDependencies) -> int
     if dependencies.count_tokens is None:
         return None
     tasks: list[dict[str, Any]] = [
-        {"id": task.id, "tool": task.tool, "arguments": task.arguments} for task in one.tasks
+        {"id": task.id, "tool": task.pk, "arguments": task.arguments} for task in one.tasks
     ]
     return dependencies.count_tokens(json.dumps({"tasks": tasks}, default=str))
 
@@ -255,7 +241,7 @@ def _build_start_event(one: PredictedIntent) -> Event:
             "form": "intent",
             "confidence": one.confidence,
             "shadow": one.ran.run is None,
-            "tools": sorted(task.tool for task in one.tasks),
+            "tools": sorted(task.pk for task in one.tasks),
         },
     )
 
@@ -291,30 +277,30 @@ def _link_run(job: StartedRun, digest: ComputeDigest) -> None:
 
 
 def _choose_source(
-    intent: str, compared: Sequence[tuple[PredictedIntent, Resemblance]]
-) -> tuple[PredictedIntent, Resemblance] | None:
-    wanted: Sequence[Callable[[PredictedIntent, Resemblance], bool]] = (
+    intent: str, compared: Sequence[tuple[PredictedIntent, Evidence]]
+) -> tuple[PredictedIntent, Evidence] | None:
+    wanted: Sequence[Callable[[PredictedIntent, Evidence], bool]] = (
         lambda one, _: bool(intent) and one.intent == intent,
-        lambda _, resemblance: resemblance is Resemblance.SAME,
-        lambda _, resemblance: resemblance is Resemblance.CHANGED,
+        lambda _, evidence: evidence is Evidence.RUN,
+        lambda _, evidence: evidence is Evidence.CHANGED_RUN,
     )
     for is_wanted in wanted:
-        for one, resemblance in compared:
-            if is_wanted(one, resemblance):
-                return one, resemblance
+        for one, evidence in compared:
+            if is_wanted(one, evidence):
+                return one, evidence
     return None
 
 
 def _add_run(
-    job: StartedRun, speculation: UUID, resemblance: Resemblance, ran: WorkflowFingerprint
+    job: StartedRun, speculation: UUID, evidence: Evidence, ran: WorkflowFingerprint
 ) -> None:
     _add_evidence(
         speculation,
         job.caller,
-        read_run(resemblance),
+        evidence,
         at=job.at,
         run=job.run,
-        changed_tools=None if resemblance is Resemblance.SAME else ran.tools,
+        changed_tools=None if evidence is Evidence.RUN else ran.tools,
     )
     episodes.delete_episode(speculation)  # the run teaches in its place
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -14,8 +14,8 @@ from uuid import UUID
 import django.db
 import structlog
 
-from execution.prediction_outcome import Outcome, ResolvedSpeculation, Verdict
 from execution.run_dependencies import RunsUnavailable, run_in_database
+from execution.speculation.outcome import Outcome, ResolvedSpeculation, Verdict
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.database import run_in_database_thread
@@ -24,7 +24,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from learning import outcomes
 from learning.outcomes import LearnResolved
 from learning.predictions.calibrations import CalibrationCache
-from learning.predictions.interface import NO_NAMES, Feedback
+from learning.predictions.interface import Feedback, Predictions
 from learning.predictions.open_intents import OpenIntents, PredictedIntent
 from learning.predictions.record import (
     RecordDependencies,
@@ -39,7 +39,7 @@ from learning.suggested_episodes import build_stated_episode
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
-    from execution.predicted_workflow import PredictedTask
+    from execution.workflow import WorkflowTask
     from gateway_project.foundation.caller import Caller
 
 MAX_PENDING: Final = 10_000
@@ -57,15 +57,10 @@ MS_PER_S: Final = 1_000.0
 log = structlog.get_logger(__name__)
 
 
-class PredictionRecorder:
-    """Implements `Predictions`: records at once in the background, in batches under load.
+class PredictionRecorder(Predictions):
+    """Records at once in the background, in batches under load.
 
     A killed process loses the predictions of its last milliseconds: those in memory.
-
-    Args:
-        dependencies: Collaborators of recording.
-        learn: Learns from resolved predictions within their transaction.
-        clock: Unix time in seconds.
     """
 
     def __init__(
@@ -109,7 +104,7 @@ class PredictionRecorder:
         caller: Caller,
         run: UUID,
         *,
-        tasks: Sequence[PredictedTask],
+        tasks: Sequence[WorkflowTask],
         intent: str,
         speculation: UUID | None,
     ) -> None:
@@ -136,8 +131,7 @@ class PredictionRecorder:
         speculation: UUID,
         verdict: Verdict,
         *,
-        stated: Sequence[PredictedTask] | None = None,
-        names: Mapping[int, str] = NO_NAMES,
+        stated: Sequence[WorkflowTask] | None = None,
     ) -> Feedback:
         """See `Predictions`."""
         session = caller.session_key
@@ -148,7 +142,7 @@ class PredictionRecorder:
             verdict,
             user=caller.user,
             team=caller.owner,
-            changed_tools=None if stated is None else sorted(task.tool for task in stated),
+            changed_tools=None if stated is None else sorted(task.pk for task in stated),
         )
         try:
             async with asyncio.timeout(FEEDBACK_TIMEOUT_S):
@@ -160,17 +154,14 @@ class PredictionRecorder:
         if is_new:
             self._report([resolved])
             if stated and predicted is not None:
-                await self._teach_stated(predicted, stated, names)
+                await self._teach_stated(predicted, stated)
         return Feedback(speculation=speculation, outcome=resolved.outcome, is_new=is_new)
 
     async def _teach_stated(
-        self,
-        predicted: PredictedIntent,
-        stated: Sequence[PredictedTask],
-        names: Mapping[int, str],
+        self, predicted: PredictedIntent, stated: Sequence[WorkflowTask]
     ) -> None:
         """Let the workflow that a caller states to be right teach what they asked for."""
-        episode = build_stated_episode(predicted.intent, stated, names, at=self._clock())
+        episode = build_stated_episode(predicted.intent, stated, at=self._clock())
         try:
             await run_in_database_thread(
                 record_stated_episode, predicted, episode, self._dependencies, at=self._clock()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from execution import call
 from execution.approval import explain_approval
-from execution.grant_proposals import propose_grant
 from execution.running import results
+from execution.speculation.grant_proposals import propose_grant
 from execution.speculation.pending import (
     CallKey,
     PendingPredictions,
@@ -21,8 +21,8 @@ from execution.speculation.pending import (
     ResolvedCall,
     make_call_key,
 )
+from execution.speculation.rules import AdmissibilityRules, is_known_to_read
 from execution.speculation.waste_budget import rank_dispatch
-from execution.speculation_rules import AdmissibilityRules, is_known_to_read
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.event import EventOutcome
 from learning.sessions.session import (
@@ -57,12 +57,7 @@ _OUTCOMES: Final[Mapping[PredictionOutcome, EventOutcome]] = {
 
 
 class ObservedCall(NamedTuple):
-    """What an answered call teaches.
-
-    Attributes:
-        call: The call.
-        observation: What it teaches.
-    """
+    """What an answered call teaches."""
 
     call: AnsweredCall
     observation: CallObservation
@@ -72,8 +67,6 @@ class ResolvedNextCall(NamedTuple):
     """A predicted next call with its outcome.
 
     Attributes:
-        prediction: What was predicted.
-        outcome: What became of it.
         saves_ms: Milliseconds that making the call ahead would have saved; 0: it was not made.
     """
 
@@ -152,13 +145,7 @@ def analyse_session(
 def add_predictions(
     analysis: SessionAnalysis, predictions: Iterable[NextCallPrediction], *, at: float
 ) -> list[ResolvedNextCall]:
-    """Let predictions wait for their outcome; return those that had to make room.
-
-    Args:
-        analysis: Of the session.
-        predictions: What was predicted.
-        at: The time, in seconds of a monotonic clock.
-    """
+    """Let predictions wait for their outcome; return those that had to make room."""
     analysis.predicted_at = at
     replaced = (analysis.pending.add(one.key, one, at=at) for one in predictions)
     return [_describe_resolved(one, 0.0) for some in replaced for one in some]
@@ -222,7 +209,6 @@ def load_profiles(rules: AdmissibilityRules, caller: Caller) -> ToolProfiles:
 
 
 def _list_teams(catalogue: Catalogue) -> frozenset[int | None]:
-    """Return the teams that have tools of their own."""
     key = "teams_with_tools"
     if key not in catalogue.derived_cache:
         catalogue.derived_cache[key] = frozenset(tool.team for tool in catalogue.tools.values())

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from execution.early_calls import NO_SPECULATION
-from execution.speculation.prefetch import make_early_call
+from execution.call_outcome import SpeculationForm
+from execution.speculation.calls import NO_SPECULATION, SpeculativeCall
+from execution.speculation.provenance import read_sources
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
-from learning.direct_use import NO_DIRECT_USE, DirectUseSink
-from learning.memory.event import Event, EventKind
+from learning.memory.event import EventKind
 from learning.sessions import direct_calls
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
 from learning.sessions.processor_budget import ProcessorBudget
@@ -24,10 +24,11 @@ from learning.sessions.session import StatedWords
 from learning.sessions.team_models import SessionPart
 
 if TYPE_CHECKING:
-    from execution.early_calls import Speculation
-    from execution.speculation_rules import AdmissibilityRules
+    from execution.speculation.calls import Speculation
+    from execution.speculation.rules import AdmissibilityRules
     from gateway_project.foundation.caller import Caller
     from graph.suggestion.next_call.model import NextCallModel
+    from learning.direct_use import DirectUse
     from learning.sessions.analyse import AnalysisResult, ObservedCall, ResolvedNextCall
     from learning.sessions.registry import SessionRegistry
     from learning.sessions.session import (
@@ -56,6 +57,7 @@ PART_GROWTH: Final = 1.5
 """A session that goes on is counted again each time it has grown by half, from eight calls on: its
 calls are read at most three times."""
 _CHANCE_DIGITS: Final = 4
+_MS_PER_S: Final = 1_000
 
 RecordWords = Callable[["Session", StatedWords], None]
 """Records what belongs to the words of a search or an intent."""
@@ -68,44 +70,27 @@ def _ignore_words(_session: Session, _words: StatedWords) -> None:
 
 
 class SessionAnalyst:
-    """Analyses the sessions of a process in the background; for one event loop.
+    """Analyses the sessions of a process in the background; for one event loop."""
 
-    Args:
-        registry: The sessions.
-        models: What past sessions of each team taught.
-        rules: Returns the current catalogue and grants.
-        record: Records an event; thread-safe.
-        record_words: Called with each search and intent that is analysed; thread-safe.
-        direct_use: Collects what is called without a workflow.
-        speculation: Makes predicted calls ahead.
-        clock: Monotonic clock, in seconds.
-        wall: Unix time in seconds.
-        processor_clock: Processor time of the calling thread, in seconds.
-    """
-
-    def __init__(  # noqa: PLR0913 - its collaborators, and three clocks
+    def __init__(  # noqa: PLR0913 - its collaborators, and two clocks
         self,
         registry: SessionRegistry,
         *,
         models: NextCallModels,
         rules: Callable[[], AdmissibilityRules],
-        record: Callable[[Event], None],
         record_words: RecordWords = _ignore_words,
-        direct_use: DirectUseSink = NO_DIRECT_USE,
+        direct_use: DirectUse | None = None,
         speculation: Speculation = NO_SPECULATION,
         clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
         processor_clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self._registry = registry
         self._models = models
         self._rules = rules
-        self._record = record
         self._record_words = record_words
         self._direct_use = direct_use
         self._speculation = speculation
         self._clock = clock
-        self._wall = wall
         self._processor_clock = processor_clock
         self._budget = ProcessorBudget(share=PROCESSOR_SHARE, burst_s=BURST_S, clock=clock)
         self._value_count = 0
@@ -217,8 +202,7 @@ class SessionAnalyst:
             return list(predictions)
         shadows = []
         for one in predictions:
-            early = make_early_call(one.call, prediction=one.id, tool=one.tool)
-            if self._speculation.dispatch(caller, early):
+            if self._speculation.dispatch(caller, _make_call(one)):
                 shadows.append(one)
             else:
                 analysis.pending.discard(one.key)
@@ -246,8 +230,9 @@ class SessionAnalyst:
             if isinstance(item, StatedWords):
                 self._record_words(session, item)
         for taught in result.taught:
-            self._record(_describe_observed(session, taught))
-        direct_calls.pass_on(self._direct_use, session, items, result.taught)
+            self._record_observed(session, taught)
+        if self._direct_use is not None:
+            direct_calls.pass_on(self._direct_use, session, items, result.taught)
         self._record_resolved(session, result.resolved)
         return result, self._processor_clock() - started
 
@@ -256,26 +241,28 @@ class SessionAnalyst:
             tool, outcome = one.prediction.tool, one.outcome
             telemetry.next_call_predictions.labels(tool.server, outcome.name.lower()).inc()
             predicted = one.prediction.call
-            self._record(
-                Event(
-                    kind=EventKind.SPECULATION_END,
-                    at=self._wall(),
-                    team=session.owner,
-                    session=session.hash,
-                    tool=tool.pk,
-                    arguments_hash=self._registry.hash_arguments(tool, predicted.arguments),
-                    context_hash=session.context.context if session.context else None,
-                    context_check=session.context.check if session.context else None,
-                    prediction=one.prediction.id,
-                    outcome=outcome,
-                    data={
-                        "form": "next_call",
-                        "chance": round(predicted.chance, _CHANCE_DIGITS),
-                        "saves_ms": round(one.saves_ms, 1),
-                        "shadow": True,
-                    },
-                )
+            self._registry.emit(
+                session,
+                EventKind.SPECULATION_END,
+                context=session.context,
+                tool=tool.pk,
+                arguments_hash=self._registry.hash_arguments(tool, predicted.arguments),
+                prediction=one.prediction.id,
+                outcome=outcome,
+                data={
+                    "form": "next_call",
+                    "chance": round(predicted.chance, _CHANCE_DIGITS),
+                    "saves_ms": round(one.saves_ms, 1),
+                    "shadow": True,
+                },
             )
+
+    def _record_observed(self, session: Session, taught: ObservedCall) -> None:
+        """Record what a call taught; arguments and context are in the event of the call itself."""
+        data = {"observation": taught.observation.to_json(), "person": session.caller.person}
+        self._registry.emit(
+            session, EventKind.OBSERVATION, taught.call.at, tool=taught.call.tool.pk, data=data
+        )
 
 
 def _locate(error: BaseException) -> str:
@@ -285,16 +272,16 @@ def _locate(error: BaseException) -> str:
     return f"{type(error).__name__}{place}"
 
 
-def _describe_observed(session: Session, taught: ObservedCall) -> Event:
-    """Return the event of what a call taught.
-
-    Arguments and context are in the event of the call itself.
-    """
-    return Event(
-        kind=EventKind.OBSERVATION,
-        at=taught.call.at,
-        team=session.owner,
-        session=session.hash,
-        tool=taught.call.tool.pk,
-        data={"observation": taught.observation.to_json(), "person": session.caller.person},
+def _make_call(predicted: NextCallPrediction) -> SpeculativeCall:
+    """Return a predicted call as it may be made ahead, with the origin of each argument."""
+    call = predicted.call
+    return SpeculativeCall(
+        prediction=predicted.id,
+        form=SpeculationForm.NEXT_CALL,
+        tool=predicted.tool.tool,
+        arguments=call.arguments,
+        provenance=read_sources(call.sources),
+        expected_s=None if call.p95_ms is None else call.p95_ms / _MS_PER_S,
+        chance=call.chance,
+        next_chance=call.next_chance,
     )

@@ -10,13 +10,13 @@ from learning.sessions.session import StatedWords
 from tools.danger import Danger
 
 if TYPE_CHECKING:
-    from learning.direct_use import DirectUseSink
+    from learning.direct_use import DirectUse
     from learning.sessions.analyse import ObservedCall
     from learning.sessions.session import AnsweredCall, Session
 
 
 def pass_on(
-    sink: DirectUseSink,
+    sink: DirectUse,
     session: Session,
     items: Iterable[StatedWords | AnsweredCall],
     taught: Iterable[ObservedCall],

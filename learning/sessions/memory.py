@@ -1,17 +1,17 @@
-"""What callers' requests are recorded with, and its null implementation."""
+"""What callers' requests are recorded with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from learning.memory.context import Context, ContextKey
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
-    from execution.early_calls import EndedEarlyCall
+    from execution.speculation.calls import EndedSpeculation
     from gateway_project.foundation.caller import Caller
     from graph.suggestion.next_call.call import PlannedCall
 
@@ -24,11 +24,8 @@ class AnsweredIntent:
 
     Attributes:
         text: The words of the intent; never stored.
-        context: Its context.
-        prediction: Id of the answer.
         mode: How the client should treat the suggestion.
         confidence: Of the suggestion, in [0, 1].
-        tools: Primary keys of the suggested tools, in their order.
         found: The likeliest tools by primary key, suggested or not, best first, each with the
             probability that it is needed.
         planned: The suggested calls, in their order.
@@ -44,11 +41,15 @@ class AnsweredIntent:
     planned: tuple[PlannedCall, ...] = ()
 
 
-class SessionMemory(Protocol):
-    """Records what callers do; for one event loop. No method blocks or raises."""
+class SessionMemory:
+    """Records what callers do; for one event loop. No method blocks or raises.
 
-    def compute_context_key(self, context: Context) -> ContextKey:
+    This one records nothing; `SessionRegistry` does.
+    """
+
+    def compute_context_key(self, context: Context) -> ContextKey:  # noqa: ARG002
         """Return the key of a context."""
+        return NO_CONTEXT
 
     def record_call(self, ended: EndedCall) -> None:
         """Record a call that ended."""
@@ -83,45 +84,8 @@ class SessionMemory(Protocol):
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """Record how an agent decided that a run goes on."""
 
-    def record_early_end(self, ended: EndedEarlyCall) -> None:
+    def record_speculation_end(self, ended: EndedSpeculation) -> None:
         """Record what became of a predicted next call that was made ahead."""
 
 
-class NoMemory:
-    """Records nothing."""
-
-    def compute_context_key(self, context: Context) -> ContextKey:  # noqa: ARG002
-        """See `SessionMemory`."""
-        return NO_CONTEXT
-
-    def record_call(self, ended: EndedCall) -> None:
-        """See `SessionMemory`."""
-
-    def record_task_call(self, ended: EndedCall) -> None:
-        """See `SessionMemory`."""
-
-    def record_search(
-        self, caller: Caller, query: str, *, context: Context, hits: Mapping[int, float]
-    ) -> None:
-        """See `SessionMemory`."""
-
-    def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
-        """See `SessionMemory`."""
-
-    def record_run(self, caller: Caller, run: UUID) -> None:
-        """See `SessionMemory`."""
-
-    def record_run_end(self, run: UUID) -> None:
-        """See `SessionMemory`."""
-
-    def record_session_end(self, caller: Caller) -> None:
-        """See `SessionMemory`."""
-
-    def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
-        """See `SessionMemory`."""
-
-    def record_early_end(self, ended: EndedEarlyCall) -> None:
-        """See `SessionMemory`."""
-
-
-NO_MEMORY: Final = NoMemory()
+NO_MEMORY: Final = SessionMemory()

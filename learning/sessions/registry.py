@@ -13,9 +13,9 @@ from uuid import UUID
 
 from execution.call_outcome import SpeculationForm
 from execution.codes import TOOL_ERROR
-from execution.early_calls import EarlyEnd
 from execution.running import results
 from execution.snapshot import bind_run_session, compute_run_session, find_session_run
+from execution.speculation.calls import SpeculationEnd
 from gateway_project.foundation import json_size, telemetry
 from gateway_project.foundation.canonical import NotCanonicalizable
 from learning.memory.context import (
@@ -27,6 +27,7 @@ from learning.memory.context import (
     to_signed_64,
 )
 from learning.memory.event import Event, EventKind, EventOutcome
+from learning.sessions.memory import SessionMemory
 from learning.sessions.session import (
     MAX_WAITING,
     AnsweredCall,
@@ -37,7 +38,7 @@ from tools.query_text import MAX_CHARS
 
 if TYPE_CHECKING:
     from execution.call import EndedCall
-    from execution.early_calls import EndedEarlyCall
+    from execution.speculation.calls import EndedSpeculation
     from gateway_project.foundation.caller import Caller, SessionKey
     from learning.sessions.memory import AnsweredIntent
     from tools.catalogue import CatalogueTool
@@ -65,25 +66,19 @@ _MS_PER_S: Final = 1_000
 _NONCE_BYTES: Final = 16
 _PROBABILITY_DIGITS: Final = 3
 _CHANCE_DIGITS: Final = 4
-_EARLY_OUTCOMES: Final[Mapping[EarlyEnd, EventOutcome]] = {
-    EarlyEnd.SERVED: EventOutcome.HIT,
-    EarlyEnd.COMPARED: EventOutcome.HIT,
-    EarlyEnd.UNUSED: EventOutcome.EXPIRED,
-    EarlyEnd.FAILED: EventOutcome.MISS,
+_EARLY_OUTCOMES: Final[Mapping[SpeculationEnd, EventOutcome]] = {
+    SpeculationEnd.SERVED: EventOutcome.HIT,
+    SpeculationEnd.COMPARED: EventOutcome.HIT,
+    SpeculationEnd.UNUSED: EventOutcome.EXPIRED,
+    SpeculationEnd.FAILED: EventOutcome.MISS,
 }
 
 
-class SessionRegistry:
+class SessionRegistry(SessionMemory):
     """Records what callers do as events, and remembers their sessions.
 
-    Implements `SessionMemory`; for one event loop. A call costs some tens of microseconds; what it
+    For one event loop. A call costs some tens of microseconds; what it
     teaches is left to be analysed while its session is idle.
-
-    Args:
-        record: Records an event; never blocks or raises.
-        digest: Keyed digest of JSON values.
-        clock: Monotonic clock, in seconds.
-        wall: Unix time in seconds.
     """
 
     def __init__(
@@ -133,7 +128,7 @@ class SessionRegistry:
         session, tool = self._touch(ended.caller), ended.tool
         arguments_hash = None if tool is None else self.hash_arguments(tool, ended.arguments)
         outcome, at = _classify_code(ended.code), self._wall()
-        self._emit(
+        self.emit(
             session,
             EventKind.TASK_COMPLETE,
             at,
@@ -171,7 +166,7 @@ class SessionRegistry:
         """See `SessionMemory`."""
         session, at = self._touch(caller), self._wall()
         session.context = self.compute_context_key(context)
-        self._emit(
+        self.emit(
             session,
             EventKind.SEARCH,
             at,
@@ -188,7 +183,7 @@ class SessionRegistry:
         """See `SessionMemory`."""
         session, at = self._touch(caller), self._wall()
         session.context = answered.context
-        self._emit(
+        self.emit(
             session,
             EventKind.INTENT,
             at,
@@ -254,21 +249,20 @@ class SessionRegistry:
     def record_agent_decision(self, caller: Caller, run: UUID, action: str) -> None:
         """See `SessionMemory`."""
         session = self._touch_run(caller, run)
-        self._emit(
+        self.emit(
             session,
             EventKind.AIL_DECISION,
-            self._wall(),
             context=session.context,
             data={"run": str(run), "action": action},
         )
 
-    def record_early_end(self, ended: EndedEarlyCall) -> None:
+    def record_speculation_end(self, ended: EndedSpeculation) -> None:
         """Record what became of a predicted next call that was made ahead.
 
         It is a hit if the same call was requested, also if that was made again to be compared,
         which saves nothing.
         """
-        if ended.early.form is not SpeculationForm.NEXT_CALL:
+        if ended.call.form is not SpeculationForm.NEXT_CALL:
             return
         session = self.find_session(ended.caller)
         outcome = _EARLY_OUTCOMES[ended.end]
@@ -280,14 +274,14 @@ class SessionRegistry:
                 team=ended.caller.owner,
                 session=self._hash_ended(ended.caller) if session is None else session.hash,
                 tool=ended.tool.pk,
-                arguments_hash=self.hash_arguments(ended.tool, ended.early.call.arguments),
+                arguments_hash=self.hash_arguments(ended.tool, ended.call.arguments),
                 context_hash=session.context.context if session and session.context else None,
                 context_check=session.context.check if session and session.context else None,
-                prediction=ended.early.prediction,
+                prediction=ended.call.prediction,
                 outcome=outcome,
                 data={
-                    "form": ended.early.form.value,
-                    "chance": round(ended.early.chance, _CHANCE_DIGITS),
+                    "form": ended.call.form.value,
+                    "chance": round(ended.call.chance, _CHANCE_DIGITS),
                     "saves_ms": round(takes_s * _MS_PER_S, 1),
                     "shadow": False,
                     "end": ended.end.value,
@@ -386,18 +380,19 @@ class SessionRegistry:
         except NotCanonicalizable:
             return None
 
-    def _emit(
+    def emit(
         self,
         session: Session,
         kind: EventKind,
-        at: float,
+        at: float | None = None,
         *,
-        context: ContextKey | None,
+        context: ContextKey | None = None,
         **values: Any,
     ) -> None:
-        """Record an event of a session."""
+        """Record an event of a session, by default one of now; thread-safe."""
         if context is not None:
             values |= {"context_hash": context.context, "context_check": context.check}
+        at = self._wall() if at is None else at
         self._record(Event(kind=kind, at=at, team=session.owner, session=session.hash, **values))
 
     def _hash_words(self, text: str) -> int:

@@ -47,7 +47,6 @@ class AnsweredCall:
     """An answered call, to be analysed.
 
     Attributes:
-        tool: The tool.
         arguments: As sent; None: they are too large to be read.
         result: The part of the raw result that is read; None: it is too large.
         is_error: Whether the tool reported an error.
@@ -72,14 +71,7 @@ class AnsweredCall:
 
 
 class NextCallPrediction(NamedTuple):
-    """A predicted call: it is made ahead, or else its outcome is only noted (a shadow).
-
-    Attributes:
-        id: Of the prediction.
-        key: Of the call.
-        call: The call.
-        tool: Its tool.
-    """
+    """A predicted call: it is made ahead, or else its outcome is only noted (a shadow)."""
 
     id: UUID
     key: CallKey
@@ -107,7 +99,6 @@ class Session:
     """What a process remembers of one caller's conversation, or of one run.
 
     Attributes:
-        key: By which the registry finds it.
         hash: As in its events: a keyed hash of the key and the process, or that of the run.
         caller: Whose it is, with the permissions of its latest request.
         active_at: When it was last active, in seconds of a monotonic clock.
@@ -115,7 +106,6 @@ class Session:
         starter: Who started the run, with the session of that; None: not known here.
         has_ended: Whether the run has ended, or its caller's connection.
         context: Context of its latest intent or search; None: there was none.
-        call_count: Number of its answered calls.
         counted_calls: How many of them the model of its team counts.
         waiting: What waits to be analysed, oldest first.
         has_gap: Whether something was dropped that its analysis would have needed.

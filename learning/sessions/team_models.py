@@ -120,11 +120,6 @@ class NextCallModels:
 
     Sessions of this process are counted when they end, long ones part by part. Those of others
     come from the database, once they have been silent for as long as a session is remembered.
-
-    Args:
-        load: Loads stored sessions.
-        fit: Fits chances on sessions.
-        wall: Unix time in seconds.
     """
 
     def __init__(
@@ -336,5 +331,4 @@ def _start_count(
 
 
 def _count(model: NextCallModel) -> int:
-    """Return how many sessions a model counts."""
     return model.counts["sessions",]

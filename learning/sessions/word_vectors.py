@@ -19,11 +19,6 @@ class WordVectors:
     """Records the vector of each search and intent once; thread-safe.
 
     Only vectors that were computed to answer it are recorded: none is computed for this.
-
-    Args:
-        capture: Records them.
-        embedder: Remembers the vectors of recent queries.
-        sealer: Seals them.
     """
 
     def __init__(self, capture: Capture, *, embedder: CachedEmbedder, sealer: Sealer) -> None:

@@ -34,7 +34,6 @@ class CallCounts(NamedTuple):
 
     Attributes:
         day: In UTC; None: all days together.
-        calls: Number of calls, those made ahead included.
         errors: Calls whose tool reported an error, or that got no answer.
         p95_ms: Duration that 95 % of them did not exceed; None: there was none.
     """
@@ -48,13 +47,7 @@ class CallCounts(NamedTuple):
 def load_call_counts(
     team: int | None, *, since: datetime, is_all: bool = False
 ) -> tuple[tuple[CallCounts, ...], CallCounts]:
-    """Return the calls of each day on which there were any, oldest first, and of all of them.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        since: Earliest time.
-        is_all: Whether the calls of all teams count.
-    """
+    """Return the calls of each day on which there were any, oldest first, and of all of them."""
     key = NO_TEAM if team is None else team
     values: dict[str, Any] = {"team": key, "since": since, "all": is_all}
     with connection.cursor() as cursor:

@@ -43,10 +43,8 @@ class CallCount(NamedTuple):
     """Calls of a tool, or of all tools of a server, since some time.
 
     Attributes:
-        calls: All of them.
         failures: Those that failed or got no answer.
         p95_ms: 95th percentile of their durations; None: unknown.
-        last_at: When the last one ended.
     """
 
     calls: int
@@ -60,9 +58,7 @@ class CallsOfHour(NamedTuple):
 
     Attributes:
         hours_ago: Whole hours since; 0: within the last hour.
-        calls: All of them.
         failed: Those whose tool reported an error.
-        unanswered: Those without an answer: refused, timed out, or the server was lost.
     """
 
     hours_ago: int
@@ -73,25 +69,14 @@ class CallsOfHour(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecentCalls:
-    """Calls since some time, by primary key.
-
-    Attributes:
-        by_tool: Of the tools that were called.
-        by_server: Of their servers.
-    """
+    """Calls since some time, by primary key."""
 
     by_tool: Mapping[int, CallCount] = field(default_factory=dict)
     by_server: Mapping[int, CallCount] = field(default_factory=dict)
 
 
 def load_recent_calls(team: int | None, *, since: datetime, is_all: bool = False) -> RecentCalls:
-    """Count calls since some time, the newest `MAX_EVENTS` at most; one query.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        since: Start of the period.
-        is_all: Whether the calls of all teams count.
-    """
+    """Count calls since some time, the newest `MAX_EVENTS` at most; one query."""
     values: dict[str, int | bool | datetime] = {
         "all": is_all,
         "team": NO_TEAM if team is None else team,
@@ -112,15 +97,7 @@ def load_recent_calls(team: int | None, *, since: datetime, is_all: bool = False
 def load_calls_by_hour(
     server: int, team: int | None, *, hours: int, at: datetime, is_all: bool = False
 ) -> list[CallsOfHour]:
-    """Count the calls of a server by hour, oldest first; hours without calls are left out.
-
-    Args:
-        server: Primary key.
-        team: Primary key; None: callers without a team.
-        hours: Number of hours up to now.
-        at: Current time.
-        is_all: Whether the calls of all teams count.
-    """
+    """Count the calls of a server by hour, oldest first; hours without calls are left out."""
     values: dict[str, int | bool | datetime] = {
         "server": server,
         "all": is_all,

@@ -67,12 +67,7 @@ class ContributedRuns:
 
 
 def load_contributed(contributor: Contributor, *, at: datetime) -> ContributedRuns:
-    """Return what a person has contributed until the day of a run.
-
-    Args:
-        contributor: The person, and who owns what they teach.
-        at: When the run ended.
-    """
+    """Return what a person has contributed until the day of a run."""
     owner, person = contributor
     if owner is None or person is None or owner == person or teams.count_members(owner) < 2:
         return ContributedRuns(is_limited=False)

@@ -28,17 +28,7 @@ def record_person_decision(  # noqa: PLR0913 - the columns of one event
     asked_at: datetime,
     decided_at: datetime,
 ) -> None:
-    """Record a person's decision about a call of a run, in the current transaction.
-
-    Args:
-        run: Id of the run.
-        tool: Canonical id of the tool.
-        team: Primary key of the team that the run acts for; None: none.
-        approved: Whether the call may be made.
-        via: How the person decided: console, command or elicitation.
-        asked_at: When approval was requested.
-        decided_at: When the person decided.
-    """
+    """Record a person's decision about a call of a run, in the current transaction."""
     with connection.cursor() as cursor:
         cursor.execute(_FIND_TOOL, [tool])
         row = cursor.fetchone()

@@ -37,8 +37,11 @@ _TYPES: Final = (
 _COPY: Final = f"COPY learning_episodicevent ({', '.join(_COLUMNS)}) FROM STDIN (FORMAT BINARY)"
 _KINDS: Final = {code: kind for kind, code in KIND_CODES.items()}
 
-_SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM learning_episodicevent"
 _OF_TEAM: Final = f"coalesce(team_id, {NO_TEAM}) = %(team)s"
+_OF_INTENTS: Final = f"""
+SELECT {", ".join(_COLUMNS)} FROM learning_episodicevent
+WHERE intent_hash = ANY(%(hashes)s) AND {_OF_TEAM} ORDER BY at DESC LIMIT %(limit)s
+"""
 
 _BEGIN_FILE = """
 INSERT INTO learning_eventspool (id, position, loaded_at) VALUES (%s, 0, now())
@@ -82,7 +85,6 @@ class SessionObservations:
     """What the calls of one session teach, in the order of the calls.
 
     Attributes:
-        session: Hash of the session.
         observations: `data["observation"]` of its events.
         ended_at: When it made the last of these calls, Unix time in seconds.
         person: Primary key of its user's private team; None: unknown.
@@ -221,11 +223,6 @@ def load_observations(
 ) -> Iterator[SessionObservations]:
     """Yield what the calls of a team's sessions teach, sessions that ended first coming first.
 
-    Args:
-        team: Primary key; None: callers without a team.
-        since: Time of the oldest call.
-        limit: Maximum number of calls; the newest.
-
     Raises:
         UnreadableObservation: If one is damaged.
     """
@@ -246,56 +243,27 @@ def load_observations(
 
 
 def select_visible(team: int | None, *, every_team: bool = False) -> QuerySet[EpisodicEvent]:
-    """Return the events that a team sees, its own, without what is sealed.
-
-    Args:
-        team: Primary key; None: those of callers without a team.
-        every_team: Whether those of all teams are wanted.
-    """
+    """Return the events that a team sees, its own, without what is sealed."""
     rows = EpisodicEvent.objects.defer("observation", "sealed")
     return rows if every_team else rows.filter(team=team)
-
-
-def load_events_of_context(team: int | None, context_hash: int, *, limit: int) -> list[Event]:
-    """Return a team's events of one context, the newest first.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        context_hash: Hash of the context.
-        limit: Maximum number.
-    """
-    return _select(
-        f"{_SELECT} WHERE {_OF_TEAM} AND context_hash = %(context)s"
-        " ORDER BY at DESC LIMIT %(limit)s",
-        {"team": team or NO_TEAM, "context": context_hash, "limit": limit},
-    )
 
 
 def load_events_of_intents(
     team: int | None, intent_hashes: Collection[int], *, limit: int
 ) -> list[Event]:
-    """Return a team's events about some texts, the newest first.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        intent_hashes: Hashes of the texts.
-        limit: Maximum number.
-    """
-    return _select(
-        f"{_SELECT} WHERE intent_hash = ANY(%(hashes)s) AND {_OF_TEAM}"
-        " ORDER BY at DESC LIMIT %(limit)s",
-        {"team": team or NO_TEAM, "hashes": list(intent_hashes), "limit": limit},
-    )
+    """Return a team's events about some texts, the newest first."""
+    values: dict[str, Any] = {
+        "team": team or NO_TEAM,
+        "hashes": list(intent_hashes),
+        "limit": limit,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_INTENTS, values)
+        return [_row_to_event(row) for row in cursor.fetchall()]
 
 
 def load_sealed_vectors(team: int | None, model: str, *, limit: int) -> list[tuple[int, bytes]]:
-    """Return the newest vectors of a team's intents: hash of the text, and the sealed vector.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        model: Model that computed them.
-        limit: Maximum number.
-    """
+    """Return the newest vectors of a team's intents: hash of the text, and the sealed vector."""
     rows = IntentVector.objects.filter(team=team, model=model).order_by("-pk")
     return [
         (intent_hash, bytes(sealed))
@@ -303,14 +271,7 @@ def load_sealed_vectors(team: int | None, model: str, *, limit: int) -> list[tup
     ]
 
 
-def _select(statement: str, values: Mapping[str, Any]) -> list[Event]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return [_row_to_event(row) for row in cursor.fetchall()]
-
-
 def _row_to_event(row: Sequence[Any]) -> Event:
-    """Return the event of a row of `_COLUMNS`."""
     values = dict(zip(_COLUMNS, row, strict=True))
     data = json.loads(values["data"]) if values["data"] else {}
     if values["observation"] is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,6 @@ from django.db import connection
 from django.db.models import Q
 
 from graph.relations import HALF_LIFE_DAYS, SECONDS_A_DAY
-from learning.latency import BUCKETS
 from learning.models import ToolExperience
 from tools import ids
 from tools.models import Tool
@@ -31,13 +30,13 @@ def _format_decay(counted_at: str, at: str) -> str:
 
 _LATER = "greatest(known.runs_at, excluded.runs_at)"
 
+# Nothing reads the histogram in `latencies`; the next migration of the table may drop it.
 _ADD = f"""
 INSERT INTO learning_toolexperience AS known
     (tool_id, team_id, runs, runs_at, calls, total_ms, latencies)
-SELECT tool, %(team)s, runs, %(at)s, calls, total_ms,
-       ARRAY(SELECT value::bigint FROM json_array_elements_text(latencies) AS value)
+SELECT tool, %(team)s, runs, %(at)s, calls, total_ms, '{{}}'::bigint[]
 FROM json_to_recordset(%(rows)s) AS given (
-    tool bigint, runs float8, calls bigint, total_ms float8, latencies json
+    tool bigint, runs float8, calls bigint, total_ms float8
 )
 WHERE EXISTS (SELECT FROM tools_tool WHERE id = tool)
 ORDER BY tool
@@ -46,12 +45,7 @@ ON CONFLICT (tool_id, team_id) DO UPDATE SET
          + excluded.runs * {_format_decay("excluded.runs_at", _LATER)},
     runs_at = {_LATER},
     calls = known.calls + excluded.calls,
-    total_ms = known.total_ms + excluded.total_ms,
-    latencies = ARRAY(
-        SELECT coalesce(one, 0) + coalesce(other, 0)
-        FROM unnest(known.latencies, excluded.latencies)
-             WITH ORDINALITY AS pair (one, other, place)
-        ORDER BY place)
+    total_ms = known.total_ms + excluded.total_ms
 """
 
 _RUNS = f"""
@@ -74,13 +68,13 @@ class ToolObservation:
 
     Attributes:
         runs: Workflows that used it successfully: the weight of the run, or 0.
-        total_ms: Total duration of its calls.
-        latencies: Its latency histogram: `BUCKETS` counts.
+        calls: Its answered calls whose duration is known.
+        total_ms: Total duration of these calls.
     """
 
     runs: float = 0.0
+    calls: int = 0
     total_ms: float = 0.0
-    latencies: Sequence[int] = (0,) * BUCKETS
 
 
 def lock_experience(team: int | None, tools: Iterable[int]) -> None:
@@ -90,20 +84,13 @@ def lock_experience(team: int | None, tools: Iterable[int]) -> None:
 
 
 def add_experience(team: int | None, seen: Mapping[int, ToolObservation], *, at: datetime) -> None:
-    """Add the observations of a run; those of deleted tools are dropped.
-
-    Args:
-        team: Team of the run; None: a caller without a team.
-        seen: Observations by primary key of the tool.
-        at: When the run ended.
-    """
+    """Add the observations of a run; those of deleted tools are dropped."""
     rows = [
         {
             "tool": tool,
             "runs": one.runs,
-            "calls": sum(one.latencies),
+            "calls": one.calls,
             "total_ms": one.total_ms,
-            "latencies": list(one.latencies),
         }
         for tool, one in seen.items()
     ]
@@ -113,25 +100,14 @@ def add_experience(team: int | None, seen: Mapping[int, ToolObservation], *, at:
 
 
 def load_run_counts(team: int | None, tools: Collection[int], *, at: datetime) -> dict[int, float]:
-    """Return the decayed number of a team's workflows that used each tool; not those in none.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        tools: Primary keys.
-        at: Reference time for the age of runs.
-    """
+    """Return the decayed number of a team's workflows that used each tool; not those in none."""
     with connection.cursor() as cursor:
         cursor.execute(_RUNS, {"team": team, "at": at, "tools": list(tools)})
         return dict(cursor.fetchall())
 
 
 def load_mean_latencies(team: int | None, tools: Collection[int]) -> dict[int, float]:
-    """Return the mean latency of tools in milliseconds; not of those never called.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        tools: Primary keys.
-    """
+    """Return the mean latency of tools in milliseconds; not of those never called."""
     timed = ToolExperience.objects.filter(team=team, tool__in=tools, calls__gt=0)
     rows = timed.values_list("tool", "total_ms", "calls")
     return {tool: total_ms / calls for tool, total_ms, calls in rows}
@@ -141,7 +117,6 @@ class VisibleTool(NamedTuple):
     """A tool visible to a team.
 
     Attributes:
-        pk: Primary key.
         definition_hash: Of its pinned definition; empty: none.
     """
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from gateway_project.foundation import advisory
+from gateway_project.foundation.config import Config
 from learning.memory.event import KIND_CODES, EventKind
 
 LOCK_NAME: Final = "event retention"
@@ -70,21 +71,6 @@ SELECT count(*), count(*) FILTER (WHERE checks > 1) FROM (
 
 
 @dataclass(frozen=True, kw_only=True)
-class RetentionLimits:
-    """How long events are kept.
-
-    Attributes:
-        event_days: Days that events are kept.
-        events_per_team: Events kept for each team, the newest.
-        prediction_days: Days that resolved predictions are kept, whatever their number.
-    """
-
-    event_days: float
-    events_per_team: int
-    prediction_days: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class RetentionCounts:
     """Counts of what was, or would be, deleted.
 
@@ -101,44 +87,13 @@ class RetentionCounts:
     vectors: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemorySize:
-    """Size of the episodic memory in the database.
-
-    Attributes:
-        events: Number of events.
-        bytes: Bytes of events and vectors with their indexes.
-    """
-
-    events: int
-    bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContextCollisions:
-    """How often different contexts share a hash.
-
-    Attributes:
-        contexts: Number of context hashes.
-        collided: Of these, the ones of several contexts.
-    """
-
-    contexts: int
-    collided: int
-
-    @property
-    def share(self) -> float:
-        """Share of collided hashes, in [0, 1]."""
-        return self.collided / self.contexts if self.contexts else 0.0
-
-
-def delete_expired(limits: RetentionLimits) -> RetentionCounts:
+def delete_expired(config: Config) -> RetentionCounts:
     """Delete what is no longer kept, by the database clock; nothing during another sweep."""
     with advisory.try_lock(LOCK_NAME, wait_s=0) as is_ours:
         if not is_ours:
             return RetentionCounts()
         counts = _add_up(
-            (name, _delete(statement, values)) for name, statement, values in _plan(limits)
+            (name, _delete(statement, values)) for name, statement, values in _plan(config)
         )
         _delete(_OLD_POSITIONS, {}, table="learning_eventspool")
         return RetentionCounts(
@@ -146,28 +101,27 @@ def delete_expired(limits: RetentionLimits) -> RetentionCounts:
         )
 
 
-def count_expired(limits: RetentionLimits) -> RetentionCounts:
+def count_expired(config: Config) -> RetentionCounts:
     """Count what `delete_expired` would delete.
 
     An event that is both too old and about a deleted tool counts twice.
     """
     counts = _add_up(
-        (name, _count(statement, values)) for name, statement, values in _plan(limits)
+        (name, _count(statement, values)) for name, statement, values in _plan(config)
     )
     return RetentionCounts(**counts, vectors=_count(_UNUSED_VECTORS, {}))
 
 
-def _plan(limits: RetentionLimits) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield name, statement and values of each deletion, team by team."""
+def _plan(config: Config) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT id FROM tools_team ORDER BY id")
         teams = [0, *(pk for (pk,) in cursor.fetchall())]
     for team in teams:
         values = {
             "team": team,
-            "most": limits.events_per_team,
-            "event_s": limits.event_days * DAY_S,
-            "prediction_s": limits.prediction_days * DAY_S,
+            "most": config.events_per_team,
+            "event_s": config.event_days * DAY_S,
+            "prediction_s": config.prediction_days * DAY_S,
         }
         for name, statement in _EXPIRED.items():
             yield name, statement, values
@@ -201,17 +155,17 @@ def _count(statement: str, values: Mapping[str, Any]) -> int:
         return int(cursor.fetchone()[0])
 
 
-def measure_memory() -> MemorySize:
-    """Return the size of the episodic memory."""
+def measure_memory() -> tuple[int, int]:
+    """Return the number of events, and the bytes of events and vectors with their indexes."""
     with connection.cursor() as cursor:
         cursor.execute(_SIZE)
         events, size = cursor.fetchone()
-    return MemorySize(events=events, bytes=size)
+    return events, size
 
 
-def count_collisions() -> ContextCollisions:
-    """Count hashes of contexts that stand for several contexts."""
+def count_collisions() -> tuple[int, int]:
+    """Return the number of context hashes, and of those that stand for several contexts."""
     with connection.cursor() as cursor:
         cursor.execute(_COLLISIONS)
         contexts, collided = cursor.fetchone()
-    return ContextCollisions(contexts=contexts, collided=collided)
+    return contexts, collided

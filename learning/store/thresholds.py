@@ -49,13 +49,7 @@ _LOCK = (
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdRules:
-    """What thresholds are computed by.
-
-    Attributes:
-        policy: The policy in force.
-        presets: Starts and bounds of domains.
-        load_resolved: Loads the resolved predictions of a team.
-    """
+    """What thresholds are computed by."""
 
     policy: ThresholdPolicy
     presets: Presets
@@ -69,11 +63,6 @@ def record_resolved(
 
     Idempotent: thresholds follow from the stored predictions, among which these must be already.
     Joins the caller's transaction.
-
-    Args:
-        resolved: The newly resolved ones.
-        rules: Policy, presets and history.
-        at: Current time.
     """
     domains: dict[int | None, set[int]] = {}
     names: SealedContexts = {}
@@ -126,13 +115,6 @@ def preset_threshold(
     """Store a threshold for work that nothing is known of yet; return its primary key.
 
     One that exists stays as it is.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        key: The context.
-        is_domain: Whether it is for all contexts of the domain.
-        context_sealed: The parts of the context, sealed.
-        at: Current time.
     """
     context_hash = None if is_domain else key.context
     rows = AdaptiveThreshold.objects.filter(team=team, domain_hash=key.domain)
@@ -176,24 +158,13 @@ def set_override(pk: int, override: float | None, *, user: str, at: datetime) ->
 
 
 def select_visible(team: int | None, *, every_team: bool = False) -> QuerySet[AdaptiveThreshold]:
-    """Return the thresholds that a team sees: its own.
-
-    Args:
-        team: Primary key; None: those of callers without a team.
-        every_team: Whether those of all teams are wanted.
-    """
+    """Return the thresholds that a team sees: its own."""
     rows = AdaptiveThreshold.objects.select_related("team")
     return rows if every_team else rows.filter(team=team)
 
 
 def find_nearest(team: int | None, *, domain: int, context: int) -> AdaptiveThreshold | None:
-    """Return the narrowest threshold of a team that applies to a context; None: there is none.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        domain: Keyed hash of the context's domain.
-        context: Keyed hash of the context.
-    """
+    """Return the narrowest threshold of a team that applies to a context; None: there is none."""
     return (
         AdaptiveThreshold.objects.filter(team=team)
         .filter(Q(domain_hash=domain) | Q(domain_hash__isnull=True))
@@ -282,7 +253,6 @@ def _store_estimates(
 
 
 def _find_rows(team: int | None, scopes: Iterable[ThresholdScope]) -> list[int]:
-    """Return the primary keys of the stored rows of scopes."""
     wanted = set(scopes)
     domains = {scope.domain for scope in wanted if scope.domain is not None}
     rows = AdaptiveThreshold.objects.filter(team=team)

@@ -58,9 +58,7 @@ class CountedPrediction:
         team: Primary key of the team; None: a caller without one.
         tool: Primary key of the tool; None: a workflow as a whole.
         is_shadow: Whether it was only predicted, not run ahead.
-        at: When it was resolved.
         chance: Probability stated for it, in [0, 1].
-        is_hit: Whether it was right.
         is_wasted: Whether it was wrong or not used; neither: nobody can tell.
         takes_ms: Time that its result saves if it is right, and takes in vain otherwise.
         price: Price of running it, in US dollars; None: unknown.
@@ -172,13 +170,7 @@ def load_prices(tools: Collection[int]) -> dict[int, Decimal | None]:
 
 
 def load_saved_ms(team: int | None, *, since: date, is_all: bool = False) -> float:
-    """Return the time that calls made ahead saved a team's clients.
-
-    Args:
-        team: Primary key; None: callers without a team.
-        since: First day.
-        is_all: Whether the clients of all teams count.
-    """
+    """Return the time that calls made ahead saved a team's clients."""
     rows = PredictionTotal.objects.filter(day__gte=since, shadow=False)
     if not is_all:
         rows = rows.filter(team=team)

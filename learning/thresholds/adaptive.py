@@ -87,7 +87,6 @@ class AdaptivePolicy:
         least_confidence: Predictions of less confidence are ignored; they say little of those at
             a threshold.
         drift_tails: Confidences above which drift is looked for.
-        name: Name, as stored with its thresholds.
     """
 
     target: float = TARGET_SUCCESS
@@ -124,7 +123,6 @@ class _Level:
     Forgets old outcomes when they drift.
 
     Attributes:
-        counts: Its outcomes.
         cell: Cell at which its threshold begins; None: too few outcomes, that of the wider level
             applies.
         is_suspended: Whether no threshold reaches the target.

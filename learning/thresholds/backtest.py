@@ -24,8 +24,6 @@ class BacktestReport:
     All shares count predictions by their weight.
 
     Attributes:
-        policy: Its name.
-        predictions: Number of resolved predictions.
         speculated: Number that it would have speculated.
         coverage: Share of the predictions that it would have speculated, in [0, 1].
         success: Share of those that were right; None: it would have speculated nothing.
@@ -65,12 +63,6 @@ def replay(
     """Replay a history, in the order in which predictions were resolved.
 
     Each is judged by the threshold that its predecessors justify; teams learn apart.
-
-    Args:
-        history: Resolved predictions, in any order.
-        policy: The policy.
-        presets: Presets by hash of the domain.
-        on_progress: Called with the predictions done and their total.
     """
     totals = _Totals()
     trackers: dict[int | None, ThresholdTracker] = {}

@@ -40,13 +40,7 @@ class DecayedCounts:
         self._totals = [0.0] * CELLS
 
     def add(self, cell: int, *, succeeded: bool, weight: float) -> None:
-        """Count an outcome.
-
-        Args:
-            cell: Cell of its confidence.
-            succeeded: Whether the prediction was right.
-            weight: In [0, 1].
-        """
+        """Count an outcome."""
         self._scale *= self._growth
         self._totals[cell] += weight * self._scale
         if succeeded:

@@ -29,7 +29,6 @@ class StoredThreshold:
     """A threshold as stored.
 
     Attributes:
-        threshold: As computed.
         override: As set by an administrator; None: not overridden.
         is_suspended: Whether the policy suspends speculation.
     """

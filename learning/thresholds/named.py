@@ -10,14 +10,13 @@ from learning.thresholds.adaptive import AdaptivePolicy
 from learning.thresholds.policy import (
     MAX_THRESHOLD,
     MIN_THRESHOLD,
-    EmaPolicy,
     FixedPolicy,
     Preset,
     ThresholdPolicy,
 )
 
-POLICY_NAMES: Final = "adaptive, ema, or fixed:T with a threshold T such as 0.92"
-COMPARED_POLICIES: Final = ("adaptive", "ema", "fixed:0.85", "fixed:0.92")
+POLICY_NAMES: Final = "adaptive, or fixed:T with a threshold T such as 0.92"
+COMPARED_POLICIES: Final = ("adaptive", "fixed:0.85", "fixed:0.92")
 """What a backtest compares unless told otherwise."""
 PRESET_FORM: Final = "DOMAIN=INITIAL or DOMAIN=INITIAL:LOWEST-HIGHEST"
 _NUMBER: Final = r"([01](?:\.\d{1,6})?)"
@@ -36,8 +35,6 @@ def make_policy(name: str) -> ThresholdPolicy:
     """
     if name == "adaptive":
         return AdaptivePolicy()
-    if name == "ema":
-        return EmaPolicy()
     kind, _, threshold = name.partition(":")
     if kind == "fixed" and re.fullmatch(_NUMBER, threshold) and _is_in_bounds(float(threshold)):
         return FixedPolicy(float(threshold))
@@ -49,10 +46,6 @@ def make_policy(name: str) -> ThresholdPolicy:
 
 def parse_presets(text: str, hash_domain: Callable[[str], int]) -> dict[int, Preset]:
     """Return the presets of a setting.
-
-    Args:
-        text: Presets, separated by commas; empty: none.
-        hash_domain: Returns the hash of a domain, as in `ContextKey`.
 
     Raises:
         ValueError: If it is malformed or a threshold is out of bounds.

@@ -2,11 +2,10 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from benchmarks import document
-from benchmarks.suggestion import priors, report, resample, result_files, summary
+from benchmarks.suggestion import priors, result_files, summary
 from benchmarks.suggestion.plan import Job, jobs
 from graph.suggestion.ranking import prior
 
@@ -65,55 +64,6 @@ def test_folds_are_pooled_and_a_constant_comes_from_the_other_folds():
     assert one.part(one.seen).means("ours")[summary.EXACT].mean == pytest.approx(0.6)
 
 
-def test_intervals_contain_their_means_and_are_reproducible():
-    rows = np.random.default_rng(1).random((80, 2))
-    first, second = resample.compute_mean_intervals(rows)
-    assert first.low < first.mean < first.high
-    assert (first, second) == tuple(resample.compute_mean_intervals(rows))
-    (share,) = resample.compute_share_intervals(rows[:, :1], np.ones((80, 1)))
-    assert share.low == pytest.approx(first.low)
-    assert np.isnan(resample.compute_mean_intervals(np.full((3, 1), np.nan))[0].mean)
-
-
-def test_binding_scores_are_pooled_over_arguments():
-    one = summary.sized(study())["nestful", None]
-    found = summary.bound(one.counts("given"))
-    assert [round(part.mean, 2) for part in found.pooled] == [0.5, 0.25, 0.5]
-    assert found.by_source == {"literal": (4, 8)}
-
-
-def test_every_figure_has_its_table():
-    found = dict(report.blocks(study()))
-    assert set(found) == {
-        "suggestion_history",
-        "suggestion_ahead",
-        "suggestion_calibration",
-        "suggestion_singles",
-        "suggestion_slices",
-        "suggestion_others",
-        "suggestion_shift",
-        "suggestion_bindings",
-    }
-    history = found["suggestion_history"]
-    assert (
-        "| 50 | **85.0 / 50.0 / 70.0** | 50.0 / 50.0 / 0.0 | 25.0 / \N{EN DASH} / 0.0 |" in history
-    )
-    assert "65.1 / 27.9 / 23.2" in history
-    assert "literal 4/8" in found["suggestion_bindings"]
-    assert "+35.0 (" in found["suggestion_ahead"]
-    widths = [line.count("|") for line in found["suggestion_calibration"].splitlines()]
-    assert len(set(widths)) == 1
-
-
-def test_a_part_of_the_study_shows_a_part_of_the_tables():
-    assert set(dict(report.blocks(study()[:1]))) == {
-        "suggestion_history",
-        "suggestion_ahead",
-        "suggestion_calibration",
-        "suggestion_slices",
-    }
-
-
 def test_results_are_cached_until_their_inputs_change(tmp_path):
     job = next(iter(jobs()))
     kept = result_files.ResultFiles(tmp_path, digest="one")
@@ -136,11 +86,6 @@ def test_the_digest_follows_data_model_and_code(tmp_path):
     assert first != result_files.digest(tmp_path, model="m")
 
 
-def test_every_job_has_a_name_of_its_own():
-    names = [job.name for job in jobs()]
-    assert len(set(names)) == len(names)
-
-
 def test_a_prior_that_was_learned_on_the_judged_set_is_refused(tmp_path):
     shipped = prior.load_prior()
     place = tmp_path / f"without_{shipped.learned_on[0]}.json"
@@ -154,6 +99,8 @@ def test_tables_replace_the_text_between_their_markers(tmp_path):
     page.write_text("a\n<!-- t -->\nold\n<!-- /t -->\nb\n")
     document.replace(page, "t", r"new \1")
     assert page.read_text() == "a\n<!-- t -->\nnew \\1\n<!-- /t -->\nb\n"
+    assert document.has_place(page, "t")
+    assert not document.has_place(page, "u")
     with pytest.raises(SystemExit, match="no place for u"):
         document.replace(page, "u", "new")
 

@@ -26,7 +26,7 @@ def say(what):
 async def call_ahead():
     """Call ahead and request again and again."""
     from execution.speculation.speculator import Speculator
-    from execution.speculation_switch import SpeculationSwitch
+    from execution.speculation.switch import SpeculationSwitch
     from execution.store import grants
     from gateway_project.foundation.database import run_in_database_thread
     from tests.execution.early_world import World

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from execution import call
-from execution.admissibility import ProposedCall
-from execution.argument_provenance import Provenance, ProvenanceKind
 from execution.call_outcome import SpeculationForm
-from execution.early_calls import EarlyCall, EarlyEnd, EndedEarlyCall
+from execution.speculation.calls import EndedSpeculation, SpeculationEnd, SpeculativeCall
 from execution.speculation.dependencies import SpeculatorDependencies
+from execution.speculation.provenance import Provenance, ProvenanceKind
+from execution.speculation.rules import SpeculationGrants
 from execution.speculation.speculator import Speculator
-from execution.speculation_rules import SpeculationGrants
 from tests.execution.speculation_setup import ANN, CLOSED, known_server, known_tool, rules
 from tools.danger import Danger
 from tools.upstream.request import UpstreamRequest
@@ -43,7 +43,7 @@ class Allowed:
     def settle(self, reservation, *, made):
         self.settled.append((reservation, made))
 
-    def record_end(self, early, tool, caller, end):
+    def record_end(self, call, end):
         self.ends.append(end)
 
 
@@ -102,7 +102,7 @@ class World:
         self.upstream = Upstream()
         self.allowance = Allowed()
         self.agreements = Agreed(*(tool.tool for tool in served))
-        self.ended: list[EndedEarlyCall] = []
+        self.ended: list[EndedSpeculation] = []
         self.rules = rules(*(tools or (READ, OTHER, WRITE)), servers=servers)
         self.trouble = ""
         self.speculator = Speculator(
@@ -120,14 +120,12 @@ class World:
         )
 
     def early(self, tool=READ, *, form=SpeculationForm.NEXT_CALL, **arguments):
-        return EarlyCall(
+        return SpeculativeCall(
             prediction=uuid4(),
             form=form,
-            call=ProposedCall(
-                tool=tool.tool,
-                arguments=arguments,
-                provenance={f"/{name}": STATED for name in arguments},
-            ),
+            tool=tool.tool,
+            arguments=arguments,
+            provenance={f"/{name}": STATED for name in arguments},
         )
 
     def dispatch(self, tool=READ, *, caller=ANN, form=SpeculationForm.NEXT_CALL, **arguments):
@@ -146,8 +144,7 @@ class World:
             caller=caller,
             catalogue=self.rules.catalogue,
             upstream=self.upstream,
-            speculation=self.speculator,
-            is_fresh=is_fresh,
+            answer=partial(self.speculator.answer, is_fresh=is_fresh),
         )
 
     def change_tools(self, *tools, grants=None):
@@ -162,7 +159,7 @@ class World:
 
     @property
     def ends(self):
-        return [EarlyEnd(one.end).value for one in self.ended]
+        return [SpeculationEnd(one.end).value for one in self.ended]
 
 
 async def settle(rounds=8):

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from uuid import uuid4
 
-from execution.speculation_rules import AdmissibilityRules, GrantedDefinition, SpeculationGrants
+from execution.call_outcome import SpeculationForm
+from execution.speculation.calls import SpeculativeCall
+from execution.speculation.rules import AdmissibilityRules, GrantedDefinition, SpeculationGrants
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
 from tools.danger import Danger
@@ -48,3 +51,7 @@ def rules(*tools, grants=(), servers=None, **values):
     return AdmissibilityRules(
         catalogue=replace(known, **values), grants=SpeculationGrants.from_grants(grants)
     )
+
+
+def planned_call(*, form=SpeculationForm.NEXT_CALL, **values):
+    return SpeculativeCall(prediction=uuid4(), form=form, **{"arguments": {}, **values})

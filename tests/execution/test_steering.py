@@ -141,7 +141,7 @@ async def test_a_layered_run_stops_at_each_decision_point_but_the_last():
     for expected in (RunStatus.PAUSED, RunStatus.SUCCEEDED):
         seen.append(sorted(call.task for call in tools.calls))
         execution = tools.execution()
-        execution.start_next_layer(command=len(seen))
+        execution.resume(command=len(seen))
         assert await finish(execution) is expected
     assert seen == [["a", "b"], ["a", "b", "c"]]
     complete = [event.data for event in recorded.events if event.kind == "layer_complete"]

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from execution.speculation_switch import MAX_AGE_S
+from execution.speculation.switch import MAX_AGE_S
 from execution.store import grants
 from tests.factories import SEEN_AT
 

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from execution.planning.parse import parse
-from execution.workflow import OnError, Workflow
-from gateway_project.foundation.references import make_reference
+from execution.workflow import OnError, Workflow, WorkflowTask
+from gateway_project.foundation.references import list_referenced_tasks, make_reference
 
 IDS = st.text(
     st.characters(categories=("Ll", "Lu", "Nd", "Lo"), include_characters="_-./~ "),
@@ -26,6 +26,17 @@ PLAIN = st.recursive(
     max_leaves=6,
 )
 """JSON, in which nothing stands for something else but by a rare chance."""
+
+
+def known_task(
+    own: str, pk: int, arguments: Any = (), *, tool: str = "", **values: Any
+) -> WorkflowTask:
+    """Make a task of a known tool."""
+    given = dict(arguments)
+    return WorkflowTask(
+        id=own, tool=tool or f"s:{pk}", pk=pk, arguments=given,
+        references=list_referenced_tasks(given), **values,
+    )  # fmt: skip
 
 
 def task(own: str, *depends_on: str, tool: str = "s:t", **values: Any) -> dict[str, Any]:

@@ -112,6 +112,48 @@ def test_all_invalid_variables_are_reported_together(monkeypatch):
         load_with(monkeypatch, FOREGATE_DEBUG="perhaps", FOREGATE_CONSOLE_PORT="0")
 
 
+@pytest.mark.parametrize(
+    ("variable", "field", "value"),
+    [
+        ("DATABASE_URL", "database_url", "postgresql://ann@db.example/foregate"),
+        ("FOREGATE_SECRET_KEY", "secret_key", "k" * 32),
+        ("FOREGATE_EMAIL_URL", "email_url", "smtp://ann:x@mail.example"),
+    ],
+)
+def test_a_secret_may_be_in_a_file(monkeypatch, tmp_path, variable, field, value):
+    file = tmp_path / "secret"
+    file.write_text(f"{value}\n")
+    assert getattr(load_with(monkeypatch, **{f"{variable}_FILE": str(file)}), field) == value
+    with pytest.raises(ConfigurationError, match=f"{variable} and {variable}_FILE are both set"):
+        load_with(monkeypatch, **{f"{variable}_FILE": str(file), variable: value})
+
+
+def test_a_secret_in_a_file_keeps_its_type(monkeypatch, tmp_path):
+    file = tmp_path / "secret"
+    file.write_text("hunter2")
+    loaded = load_with(monkeypatch, FOREGATE_OIDC_CLIENT_SECRET_FILE=str(file))
+    assert "hunter2" not in repr(loaded)
+    assert loaded.oidc_client_secret.get_secret_value() == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "No such file or directory"),
+        (b" \n", "is empty"),
+        (b"\xff\xfe", "is no text in UTF-8"),
+        (b"short hunter2", "FOREGATE_SECRET_KEY: "),
+    ],
+)
+def test_a_file_without_a_usable_secret_is_named(monkeypatch, tmp_path, content, reason):
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=reason) as caught:
+        load_with(monkeypatch, FOREGATE_SECRET_KEY_FILE=str(file))
+    assert "hunter2" not in str(caught.value)
+
+
 def test_variables_of_other_versions_are_left_alone(monkeypatch):
     assert load_with(monkeypatch, FOREGATE_FLUX_CAPACITOR="on").console_port == 8420
 

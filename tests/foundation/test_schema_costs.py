@@ -38,45 +38,6 @@ def relative_identifier(count):
     return {"$id": "http://h/"} | listed(items=part)
 
 
-def nested_pointer(count):
-    inner = {"type": "string"}
-    for _ in range(count):
-        inner = {"not": inner}
-    pointer = "/not" * count
-    return by_reference(f"#/$defs/p{pointer}", **{"$defs": {"p": inner}})
-
-
-@pytest.mark.parametrize(
-    ("build", "small", "large"),
-    [
-        (percent_encoded, 50, 600),
-        (relative_reference, 40, 390),
-        (relative_identifier, 40, 390),
-        (nested_pointer, 5, 50),
-    ],
-)
-def test_following_a_reference_costs_steps_for_its_length(build, small, large):
-    fixed = steps_of(listed(items={"$comment": "", "not": {"const": 1}}), {"a": ["x"] * 100})
-    few = steps_of(build(small), {"a": ["x"] * 100}) - fixed
-    many = steps_of(build(large), {"a": ["x"] * 100}) - fixed
-    assert many >= 5 * few > 0
-
-
-def test_resolving_a_dynamic_anchor_costs_steps_per_resource():
-    def chain(count):
-        parts = {
-            f"r{place}": {"$id": f"http://h/{place}", "$ref": f"http://h/{place + 1}"}
-            for place in range(count)
-        }
-        last = {"$id": f"http://h/{count}", "$dynamicAnchor": "n", "type": "string"}
-        last["allOf"] = [{"$ref": "#last"}] * 50
-        last["$defs"] = {"last": {"$anchor": "last", "not": {"const": 1}}}
-        return by_reference("http://h/0", **{"$defs": {**parts, "last": last}})
-
-    few, many = (steps_of(chain(count), {"a": ["x"]}) for count in (2, 20))
-    assert many - few >= 50 * 18
-
-
 @pytest.mark.parametrize(
     "build",
     [percent_encoded, relative_reference, relative_identifier],
@@ -194,12 +155,9 @@ def test_describing_a_part_costs_steps_for_the_parts_within():
     ("published", "arguments"),
     [
         ruled_out(2_000),
-        (percent_encoded(660), {"a": ["x"] * 300}),
-        (relative_reference(390), {"a": ["x"] * 300}),
-        (relative_identifier(390), {"a": ["x"] * 300}),
         (as_published(type=["null"] * 70_000 + ["string"]), {"a": ["x"] * 300}),
     ],
-    ids=["ruled out", "percent", "reference", "identifier", "type"],
+    ids=["ruled out", "type"],
 )
 def test_costly_schemas_exceed_the_budget_of_the_loop(published, arguments):
     with pytest.raises(StepBudgetExceeded):

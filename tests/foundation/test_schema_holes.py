@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_project.foundation.schema import validate_arguments
-from gateway_project.foundation.schema_holes import HOLE, has_hole
+from gateway_project.foundation.schema_validation import HOLE, has_hole
 
 ORDER = {
     "type": "object",

@@ -7,7 +7,6 @@ import warnings
 
 import pytest
 import structlog
-from prometheus_client import generate_latest
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import Config, ConfigurationError
@@ -267,17 +266,3 @@ def test_colours_are_for_terminals_that_want_them(
     configure(tmp_path)
     structlog.get_logger("x").info("hello")
     assert ("\x1b[" in capsys.readouterr().err) is coloured
-
-
-def test_metrics_are_rendered_in_prometheus_text_format():
-    before = telemetry.registry.get_sample_value(
-        "foregate_calls_total", {"server": "git", "outcome": "ok"}
-    )
-    telemetry.calls.labels(server="git", outcome="ok").inc()
-    after = telemetry.registry.get_sample_value(
-        "foregate_calls_total", {"server": "git", "outcome": "ok"}
-    )
-    assert after == (before or 0) + 1
-    text = generate_latest(telemetry.registry).decode()
-    assert 'foregate_calls_total{outcome="ok",server="git"}' in text
-    assert "# TYPE foregate_call_seconds histogram" in text

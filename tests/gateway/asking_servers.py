@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from mcp_types import ElicitRequestParams, ElicitResult
 
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 from tests.gateway.catalogues import text_result
 from tools.upstream.result import UpstreamResult
 
@@ -75,4 +75,4 @@ def text(result):
 
 def code(result):
     assert result.is_error
-    return result.meta[META_KEY]["code"]
+    return result.meta[ERROR_KEY]["code"]

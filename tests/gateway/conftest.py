@@ -13,8 +13,8 @@ from cryptography.fernet import Fernet
 from django.contrib import admin
 from mcp import Client
 
-from execution.early_calls import NO_SPECULATION, Speculation
-from gateway_project.effects import Effects, Exposure
+from execution.speculation.calls import NO_SPECULATION, Speculation
+from gateway_project.effects import Effects
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp import handlers, run_progress
@@ -70,9 +70,10 @@ class World:
     embedder: CachedEmbedder = field(default_factory=lambda: CachedEmbedder(FakeEmbedder()))
     trouble: dict[str, str] = field(default_factory=dict)
     token_budget: int = 10_000
-    exposure: Exposure = "meta"
+    exposure: str = "meta"
     requests: FakeRequests = field(default_factory=FakeRequests)
     result_link_bytes: int = 0
+    max_call_s: float = 3_600.0
     home: Path
     list_wait_s: float = PATIENCE_S
     lists: ItemLists | None = None
@@ -91,6 +92,7 @@ class World:
     predictions: Predictions = NO_PREDICTIONS
     speculation: Speculation = NO_SPECULATION
 
+    announced: Catalogue | None = None
     consoles_opened: int = 0
     ranked_within: list[Any] = field(default_factory=list)
 
@@ -109,6 +111,9 @@ class World:
             return self.ranked
 
         return rank
+
+    async def await_listing(self, _tool: str) -> None:
+        self.catalogue = self.announced or self.catalogue
 
     async def open_console(self) -> Callable[[UUID], str]:
         self.consoles_opened += 1
@@ -140,8 +145,10 @@ class World:
             exposure=self.exposure,
             requests=self.requests,
             item_lists=self.lists or ItemLists(self.requests, on_late=_ignore),
+            await_listing=self.await_listing,
             result_store=ResultStore(self.home / "results", self.sealer),
             result_link_bytes=self.result_link_bytes,
+            max_call_s=self.max_call_s,
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
@@ -225,7 +232,7 @@ async def connected(
     prepare: Callable[[], PreparedRuntime],
     *,
     mode: str = "auto",
-    exposure: Exposure = "meta",
+    exposure: str = "meta",
     **options: Any,
 ) -> Any:
     """Connect an in-memory client to a gateway; yields the client and its runtime."""

@@ -7,7 +7,7 @@ import jsonschema
 
 from execution.status import RunStatus, TaskStatus
 from gateway_project.mcp import meta_tools
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 
 FLOW = {
     "tasks": [
@@ -33,7 +33,7 @@ async def called(client, name, **arguments):
 async def refused(client, name, **arguments):
     result = await client.call_tool(name, arguments)
     assert result.is_error
-    return result.meta[META_KEY] | {"text": result.content[0].text}
+    return result.meta[ERROR_KEY] | {"text": result.content[0].text}
 
 
 def run_done(view):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_project.find.alternatives import list_alternatives
+from gateway_project.find.relation_rows import list_alternatives
 from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.gateway.catalogues import catalogue, server, tool

@@ -3,8 +3,13 @@ import json
 import pytest
 
 from execution.mode import SuggestionMode
-from gateway_project.intent.answer import MAX_BYTES, SHORTENED_WARNING, IntentAnswer
-from gateway_project.intent.open_needs import MAX_NEEDS, MAX_SCHEMA_CHARS
+from gateway_project.intent.answer import (
+    MAX_BYTES,
+    MAX_NEEDS,
+    MAX_SCHEMA_CHARS,
+    SHORTENED_WARNING,
+    IntentAnswer,
+)
 from graph.rank_intent import RankedIntent
 from graph.relations import Relation, RelationKind
 from graph.suggestion.workflow.build import build_workflow
@@ -208,9 +213,3 @@ def test_an_answer_has_a_bound_and_arguments_are_whole():
     assert task["arguments"] == given
     assert len(json.dumps({**sent, "workflow": None})) <= MAX_BYTES
     assert SHORTENED_WARNING in sent["warnings"]
-
-
-def test_a_short_answer_is_not_shortened():
-    sent = answer(5, schema=city(enum=["Rome", "Oslo"])).as_json()
-    assert sent["needs_input"][0]["schema"]["enum"] == ["Rome", "Oslo"]
-    assert SHORTENED_WARNING not in sent["warnings"]

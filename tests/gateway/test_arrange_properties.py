@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_project.find import arrange, relation_rows
-from gateway_project.find.alternatives import list_alternatives
 from gateway_project.find.arrange import AnswerContext
-from gateway_project.find.relation_words import MAX_WARNINGS
+from gateway_project.find.relation_rows import MAX_WARNINGS, list_alternatives
 from gateway_project.foundation.caller import Caller
 from graph.enhance.order import RIVAL_KINDS
 from graph.relations import RelationKind, is_binding_dependency

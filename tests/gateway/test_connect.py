@@ -8,14 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway_project.client_config import clients, connect, edit_toml, gather, own_entry, raw_file
-from gateway_project.client_config.connect import ClientTarget
+from gateway_project.client_config import (
+    clients,
+    connect,
+    edit_toml,
+    own_entry,
+    raw_file,
+    read_config,
+)
+from gateway_project.client_config.connect import ClientTarget, ConnectionRecords
 from gateway_project.client_config.own_entry import OwnLaunch
 from gateway_project.client_config.raw_file import UnreadableConfig
-from gateway_project.client_config.records import ConnectionRecords
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-LAUNCH = OwnLaunch(python="/opt/foregate/.venv/bin/python", manage_py="/opt/foregate/manage.py")
+LAUNCH = OwnLaunch(
+    command=("/opt/foregate/.venv/bin/python", "/opt/foregate/manage.py", "run_gateway")
+)
 BOM = b"\xef\xbb\xbf"
 
 
@@ -50,8 +58,8 @@ def unplug(target, folder, *, dry_run=False):
 
 def servers(client, path):
     try:
-        parsed = gather.read_config.read_config(path, client=client)
-    except gather.NoServerList:
+        parsed = read_config.read_config(path, client=client)
+    except read_config.NoServerList:
         return {}
     assert parsed.problems == ()
     return {entry.name: entry for entry in parsed.entries}

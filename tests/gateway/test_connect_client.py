@@ -49,6 +49,7 @@ def test_a_client_is_connected_to_this_installation_and_released_again(tmp_path,
 def test_a_dry_run_shows_the_difference(tmp_path):
     out, _ = run("codex", "--dry-run")
     assert "+[mcp_servers.foregate]" in out
+    assert "+tool_timeout_sec = 3600" in out
     assert "would be connected" in out
     assert not (tmp_path / ".codex").exists()
 

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from execution import mode
-from execution.grant_proposals import propose_grant
 from execution.mode import SuggestionMode
-from execution.speculation_rules import list_definition_reasons
+from execution.speculation.calls import NOT_RUN_AHEAD
+from execution.speculation.grant_proposals import propose_grant
+from execution.speculation.rules import list_definition_reasons
 from gateway_project.console.rooms import playground
-from gateway_project.intent.ahead_outcome import AheadOutcome, explain_not_considered
+from gateway_project.intent.ahead import explain_not_considered
 from tests.execution.speculation_setup import grant, known_server, known_tool, rules
 from tests.gateway.test_answer import answer
 from tests.graph.suggestion.workflow.builders import ranked, ranking
@@ -85,7 +86,7 @@ def test_what_an_answer_says_of_its_confidence_does_not_exclude_itself(
     given_answer = answer(likely=likely, mode=mode.choose_mode(confidence, is_ranked=is_ranked))
     ahead = explain_not_considered(confidence if is_ranked else None, threshold)
     if obstacle and is_above:
-        ahead = AheadOutcome()
+        ahead = NOT_RUN_AHEAD
     sent = replace(
         given_answer,
         suggestion=replace(given_answer.suggestion, confidence=confidence),

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, outcome, servers, speculation
+from gateway_project.demo import demonstration, outcome, speculation
 from gateway_project.demo.demonstration import DemoStep
 from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
@@ -127,12 +127,6 @@ def test_one_that_was_interrupted_has_not_finished(home, started, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         call_command("demo")
     assert outcome.load_failure(home) == outcome.UNFINISHED
-
-
-def test_without_own_servers_its_servers_become_the_first_ones(started):
-    ServerFactory(name="git", source=servers.DEMO_SOURCE)
-    call_command("demo")
-    assert (started.here, started.processes) == (1, [])
 
 
 def test_its_calls_are_counted_whatever_the_installation_remembers(monkeypatch):

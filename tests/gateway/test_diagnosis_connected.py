@@ -50,6 +50,25 @@ def test_a_client_that_starts_this_installation_is_right(base, tmp_path, cursor)
     assert (finding.check, finding.verdict) == ("client cursor", "ok")
 
 
+def test_a_client_that_starts_the_installed_command_is_right(base, tmp_path, cursor, monkeypatch):
+    for name in ("foregate", "other/foregate"):
+        (tmp_path / "bin" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    command = str(tmp_path / "bin" / "foregate")
+    monkeypatch.setenv("FOREGATE_COMMAND", json.dumps([command]))
+    cursor(foregate=own(base, tmp_path, command=command, args=["gateway"]))
+    (finding,) = found(base, tmp_path)
+    assert finding.verdict == "ok"
+    other = str(tmp_path / "bin" / "other" / "foregate")
+    cursor(foregate=own(base, tmp_path, command=other, args=["gateway"]))
+    (finding,) = found(base, tmp_path)
+    assert (finding.verdict, f"another installation, {other}" in finding.detail) == (
+        "warning",
+        True,
+    )
+
+
 def test_a_client_that_also_starts_the_same_servers_is_a_warning(base, tmp_path, cursor):
     git = {"command": "uvx", "args": ["mcp-server-git"]}
     far = {"url": "https://e.com/mcp"}

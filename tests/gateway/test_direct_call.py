@@ -10,8 +10,8 @@ import pytest
 from execution import call
 from execution.call import ApprovalRequired, InvalidArguments
 from execution.models import Approval, WorkflowExecution
-from execution.no_runs import UnavailableRuns
 from execution.run_dependencies import RunsUnavailable
+from execution.runs import Runs
 from execution.store import approvals
 from gateway_project import flow
 from gateway_project.foundation import computing, schema
@@ -118,6 +118,15 @@ async def test_an_approved_call_is_made_and_its_result_delivered_once(home, seal
         again = await behind.asked()
         assert again.approval != first.approval
         assert len(behind.upstream.calls) == 1
+
+
+async def test_the_same_call_with_another_time_limit_is_no_other_call(home, sealer):
+    async with world(home, sealer) as behind:
+        first = await behind.asked(timeout_s=60)
+        assert (await behind.asked(timeout_s=90)).approval == first.approval
+        await decide(first.approval)
+        assert (await behind.call()).result.raw["content"][0]["text"] == "delete_file"
+        assert [called.timeout_s for called in behind.upstream.calls] == [60]
 
 
 async def test_a_reachable_user_is_prompted_and_the_call_continues(home, sealer):
@@ -263,9 +272,14 @@ async def test_invalid_calls_request_no_approval(home, sealer):
 
 
 async def test_without_a_database_approval_is_impossible_and_nothing_is_called(sealer):
-    behind = World(
-        upstream=FakeUpstream(), sealer=sealer, known=catalogue(DELETE), runs=UnavailableRuns()
-    )
+    class NoRuns(Runs):
+        def __init__(self):
+            """Need nothing."""
+
+        async def start(self, *_, **__):
+            raise RunsUnavailable(ConnectionError("the database is away"))
+
+    behind = World(upstream=FakeUpstream(), sealer=sealer, known=catalogue(DELETE), runs=NoRuns())
     with pytest.raises(RunsUnavailable):
         await behind.call()
     assert behind.upstream.calls == []

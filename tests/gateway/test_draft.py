@@ -1,4 +1,4 @@
-from gateway_project.intent.draft import MAX_TOOLS, draft_from_words
+from gateway_project.intent.suggest import MAX_TOOLS, draft_from_words
 from graph.suggestion.intent.reading import read_intent
 from tests.gateway.catalogues import tool
 

@@ -175,10 +175,6 @@ def test_a_generic_file_may_use_any_clients_format(key):
     assert found.entries == (ConfiguredServer(name="x", command="c"),)
 
 
-def test_a_command_of_an_unknown_type_is_started_all_the_same():
-    assert only({"type": "local", "command": "c"}).transport == "stdio"
-
-
 @pytest.mark.parametrize(
     ("written", "kept", "said"),
     [

@@ -12,7 +12,8 @@ from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.management import error_text
-from gateway_project.use_cases.register_servers import InvalidServerEntry, RegistrationNotPermitted
+from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
+from gateway_project.use_cases.refusals import InvalidEntry
 from tests.patience import PATIENCE_S
 
 MANAGE = Path(__file__).parents[2] / "manage.py"
@@ -34,7 +35,7 @@ def caused(error, cause):
         psycopg.OperationalError,
         UnknownUser,
         RegistrationNotPermitted,
-        InvalidServerEntry,
+        InvalidEntry,
     ],
 )
 def test_an_error_a_user_can_fix_is_its_first_line(kind):

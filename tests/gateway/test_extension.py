@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from gateway_project.client_config.gather import gather_servers
-from gateway_project.client_config.read_config import UnreadableConfig
+from gateway_project.client_config.read_config import UnreadableConfig, gather_servers
 from tools.upstream.interpolate import interpolate_text
 
 CONFIG = {"command": "python3", "args": ["${__dirname}/server.py"]}

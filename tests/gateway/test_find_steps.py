@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from gateway_project import flow
-from gateway_project.find.request import FindRequest
+from gateway_project.find.answers import FindRequest
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.intent import find_steps
 from graph.rank_intent import RankedIntent
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.graph.suggestion.workflow.builders import make_candidate, ranked, ranking
 from tests.patience import PATIENCE_S
-from tools.closeness import NOTHING_CLOSE_WARNING
+from tools.fusion import NOTHING_CLOSE_WARNING
 
 LOG, STATUS, TIME = "git:git_log", "git:git_status", "time:get_current_time"
 OTHER = "git:git_show"
@@ -53,11 +53,6 @@ async def test_the_best_tool_of_each_step_comes_first(world):
     assert await find(world) == [LOG, TIME, STATUS]
 
 
-async def test_the_limit_holds_with_steps_too(world):
-    rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),))
-    assert await find(world, limit=2) == [LOG, TIME]
-
-
 async def test_a_step_without_evidence_of_a_tool_changes_nothing(world):
     rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME, cosine=-0.9),))
     assert await find(world) == [LOG, STATUS]
@@ -73,11 +68,6 @@ async def test_a_step_that_a_tool_may_serve_is_offered_beside_one_that_is_served
 
 async def test_requests_for_one_tool_change_nothing(world):
     rank_requests(world, (candidate(world, STATUS),), (candidate(world, STATUS),))
-    assert await find(world) == [LOG, STATUS]
-
-
-async def test_past_runs_decide_what_they_are_familiar_with(world):
-    rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),), familiarity=0.9)
     assert await find(world) == [LOG, STATUS]
 
 
@@ -162,15 +152,6 @@ async def test_steps_that_take_too_long_leave_the_matches_of_the_whole_query(wor
         assert await find(world) == [LOG, STATUS]
     finally:
         released.set()
-
-
-async def test_models_are_not_loaded_for_steps(world, monkeypatch):
-    async def load_ranker(_team, _within):
-        pytest.fail("a search does not wait for models")
-
-    monkeypatch.setattr(world, "load_ranker", load_ranker)
-    rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),))
-    assert await find(world) == [LOG, TIME, STATUS]
 
 
 HIDDEN = {

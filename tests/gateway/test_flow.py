@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gateway_project import flow
-from gateway_project.find import fallback, unknown_names, waiting_matches
-from gateway_project.find.request import FindRequest
+from gateway_project.find import lookup
+from gateway_project.find.answers import FindRequest
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
@@ -32,20 +32,6 @@ async def test_search_results_are_listed_best_first(world):
     ]
     assert found.tools[0].arguments == "repo_path: string, max_count?: integer = 10"
     assert found.run_order == ()
-
-
-async def test_the_answer_is_arranged_in_a_worker_thread(world, monkeypatch):
-    threads = []
-    arrange = flow.arrange.arrange_answer
-
-    def noted(*args, **values):
-        threads.append(threading.get_ident())
-        return arrange(*args, **values)
-
-    monkeypatch.setattr(flow.arrange, "arrange_answer", noted)
-    await find(world)
-    assert threads
-    assert threading.get_ident() not in threads
 
 
 async def test_the_search_is_scoped_to_the_caller_and_the_filters(world):
@@ -160,7 +146,7 @@ async def test_without_the_database_meaning_is_compared_if_the_index_is_in_memor
 
 
 async def test_a_search_that_hangs_falls_back_too(world, monkeypatch):
-    monkeypatch.setattr(fallback, "SEARCH_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(lookup, "SEARCH_TIMEOUT_S", 0.01)
 
     async def hang(_request):
         await asyncio.Event().wait()
@@ -200,7 +186,7 @@ async def test_categories_of_other_teams_are_not_listed(world):
 
 async def test_an_empty_catalogue_reports_how_to_add_servers(world):
     world.catalogue, world.hits = catalogue(), ()
-    assert (await find(world, server="git")).warnings == (unknown_names.NO_TOOLS_WARNING,)
+    assert (await find(world, server="git")).warnings == (lookup.NO_TOOLS_WARNING,)
 
 
 async def test_a_long_list_of_servers_is_cut(world):
@@ -286,7 +272,7 @@ async def test_a_limited_number_of_waiting_tools_is_ranked_off_the_event_loop(wo
         return index_words(tools)
 
     monkeypatch.setattr(catalogue_index, "index_words", noted)
-    monkeypatch.setattr(waiting_matches, "MAX_RANKED_TOOLS", 2)
+    monkeypatch.setattr(lookup, "MAX_RANKED_TOOLS", 2)
     waiting = [tool(f"git:log_{number}", state="quarantined") for number in range(4)]
     world.catalogue = catalogue(*world.catalogue.tools.values(), *waiting)
     await find(world)

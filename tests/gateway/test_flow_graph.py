@@ -5,7 +5,7 @@ import pytest
 import structlog
 
 from gateway_project import flow
-from gateway_project.find.request import FindRequest
+from gateway_project.find.answers import FindRequest
 from gateway_project.mcp import meta_tools
 from graph.record import GraphMetric
 from graph.relations import EvidenceSource, Relation, RelationKind

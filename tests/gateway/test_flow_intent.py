@@ -8,7 +8,7 @@ import pytest
 
 from execution.mode import SuggestionMode
 from gateway_project import flow
-from gateway_project.find import unknown_names
+from gateway_project.find import lookup
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.computing import WORKER_THREADS
 from gateway_project.intent.answer import IntentRequest
@@ -139,7 +139,7 @@ async def test_without_a_ranking_there_is_a_draft_by_words(world, error, reason)
 async def test_without_tools_a_warning_says_how_to_register_some(world):
     world.catalogue = catalogue()
     answer = await suggest(world)
-    assert (tasks(answer), answer.warnings) == ([], (unknown_names.NO_TOOLS_WARNING,))
+    assert (tasks(answer), answer.warnings) == ([], (lookup.NO_TOOLS_WARNING,))
     assert answer.mode is SuggestionMode.EXPLICIT_REQUIRED
 
 
@@ -217,14 +217,6 @@ async def test_a_server_in_trouble_is_warned_of_with_alternatives(world):
     assert warning.endswith("; instead: hg:git_log")
 
 
-async def test_concurrent_requests_do_not_interfere(world):
-    rank_as(world, LOG)
-    async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(suggest(world, f"show log {n}")) for n in range(20)]
-    assert len({one.result().speculation_id for one in asked}) == 20
-    assert all(tasks(one.result()) == [LOG] for one in asked)
-
-
 async def test_tools_related_to_the_best_ones_are_ranked_too(world):
     rank_as(world, LOG, probabilities={pk(world, LOG): 0.9})
     asked, better = [], ranking(ranked(pk(world, LOG), pk(world, STATUS), confidence=0.8))
@@ -263,22 +255,6 @@ async def test_a_tool_of_the_plan_outside_of_all_ranked_sets_gives_way_to_its_re
     assert tasks(await suggest(world)) == [STATUS]
 
 
-async def test_guessed_relations_and_ranked_tools_trigger_no_reranking(world):
-    rank_as(world, LOG, probabilities={pk(world, LOG): 0.9, pk(world, TIME): 0.1})
-
-    def again(_more):
-        raise AssertionError("nothing new came in")
-
-    world.ranked = replace(world.ranked, rank_again=again)
-    for other, source in ((STATUS, EvidenceSource.SCHEMA), (TIME, EvidenceSource.CURATED)):
-        world.relations.append(
-            Relation(
-                pk(world, LOG), pk(world, other), RelationKind.PROVIDES, 1.0, sources=(source,)
-            )
-        )
-    assert tasks(await suggest(world)) == [LOG]
-
-
 @pytest.mark.parametrize(
     ("intent", "familiar", "probability", "is_told"),
     [
@@ -314,21 +290,6 @@ async def test_a_draft_contains_no_unlikely_destructive_tool(world):
     assert tasks(await suggest(world)) == ["git:git_reset", LOG]
 
 
-async def test_an_intent_crosses_to_a_worker_thread_once(world, monkeypatch):
-    rank_as(world, LOG)
-    crossings, run = [], flow.run_in_worker_thread
-
-    async def count(function, /, *args):
-        crossings.append(function)
-        return await run(function, *args)
-
-    monkeypatch.setattr(flow, "run_in_worker_thread", count)
-    await suggest(world)
-    world.ranked = RankingUnavailable("no model")
-    await suggest(world)
-    assert len(crossings) == 2
-
-
 @pytest.fixture
 def hanging_rank(world):
     """Have the first ranking wait for the event returned; later ones find the log."""
@@ -350,7 +311,7 @@ def hanging_rank(world):
 
 @pytest.mark.usefixtures("hanging_rank")
 async def test_an_intent_that_takes_too_long_is_drafted(world, monkeypatch):
-    monkeypatch.setattr(flow.fallback, "SEARCH_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(flow.lookup, "SEARCH_TIMEOUT_S", 0.05)
     answer = await suggest(world, "hang")
     assert answer.mode is SuggestionMode.EXPLICIT_REQUIRED
     assert answer.warnings[-1].endswith("without confidence: no answer within 0.05 s")

@@ -9,7 +9,7 @@ from execution.planning.parse import InvalidWorkflow
 from execution.snapshot import bind_run_session
 from execution.workflow import RunOptions
 from gateway_project import flow
-from gateway_project.find.request import FindRequest
+from gateway_project.find.answers import FindRequest
 from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent.answer import IntentRequest

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gateway_project import flow
-from gateway_project.find import relation_words
-from gateway_project.find.relation_words import MAX_WARNINGS
-from gateway_project.find.request import FindRequest
+from gateway_project.find import relation_rows
+from gateway_project.find.answers import FindRequest
+from gateway_project.find.relation_rows import MAX_WARNINGS
 from graph.relations import EvidenceSource, Relation, RelationKind
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import hit
@@ -136,7 +136,7 @@ async def test_relations_to_invisible_tools_are_invisible(hub):
 
 @pytest.mark.parametrize("kind", RelationKind)
 def test_every_kind_has_words_for_clients(kind):
-    forward, backward = relation_words.PHRASES[kind]
+    forward, backward = relation_rows.PHRASES[kind]
     assert "{}" in forward
     assert "{}" in backward
 

@@ -2,8 +2,11 @@ import json
 
 import pytest
 
-from gateway_project.client_config.gather import gather_servers
-from gateway_project.client_config.read_config import MissingConfig, UnreadableConfig
+from gateway_project.client_config.read_config import (
+    MissingConfig,
+    UnreadableConfig,
+    gather_servers,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -57,11 +60,6 @@ def test_local_comes_before_project_before_user(keep, kept, expected):
     assert found.problems == ()
 
 
-def test_servers_of_all_scopes_are_found(keep):
-    keep(shared=listed(a="1"), user=listed(b="2"), local=listed(c="3"))
-    assert commands(gather_servers("claude-code")) == {"a": "1", "b": "2", "c": "3"}
-
-
 def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
     keep(shared=listed(git="s"), user={"numStartups": 3}, local=listed())
     found = gather_servers("claude-code")
@@ -84,11 +82,6 @@ def test_a_broken_file_is_reported_and_does_not_affect_others(keep, project, bro
     assert len(found.entries) == 1
     (problem,) = found.problems
     assert broken.removeprefix("../") in problem
-
-
-def test_problems_of_entries_are_those_of_all_files(keep):
-    keep(shared=listed(a=1, git="s"), user=listed(b=2))
-    assert len(gather_servers("claude-code").problems) == 2
 
 
 def test_if_no_file_is_usable_each_is_reported_in_one_line(keep, project):

@@ -5,17 +5,18 @@ from decimal import Decimal
 
 import pytest
 
-from execution.admissibility import ProposedCall, judge_call
+from execution.speculation.admissibility import judge_call
 from execution.store import grants as grant_store
 from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation.caller import Caller
 from gateway_project.use_cases.approve_tools import approve_tools
-from gateway_project.use_cases.grant_speculation import (
+from gateway_project.use_cases.curate_speculation import (
     grant_speculation,
     list_proposals,
     load_rules,
     revoke_speculation,
 )
+from tests.execution.speculation_setup import planned_call
 from tests.factories import SEEN_AT, ServerFactory, TeamFactory
 from tools.definition import Definition
 from tools.models import Server, Tool
@@ -46,9 +47,9 @@ def grant(tool):
 
 
 def codes():
-    call = ProposedCall(tool="notes:read_note", arguments={})
+    call = planned_call(tool="notes:read_note", arguments={})
     verdict = judge_call(call, caller=ANN, rules=load_rules())
-    return [reason.code.value for reason in verdict.reasons]
+    return [reason.code.value for reason in verdict]
 
 
 def test_a_granted_tool_is_admissible_until_the_grant_is_revoked(tool):

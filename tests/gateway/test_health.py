@@ -25,6 +25,14 @@ def test_liveness_does_not_depend_on_the_database(client):
     assert response.json() == {"status": "ok"}
 
 
+@pytest.mark.parametrize("path", ["/health", "/health/ready"])
+@pytest.mark.django_db
+def test_probes_may_name_any_host_and_need_no_https(client, settings, path):
+    settings.SECURE_SSL_REDIRECT = True
+    assert client.get(path, headers={"host": "10.1.2.3:8420"}).status_code == 200
+    assert client.get("/", headers={"host": "10.1.2.3:8420"}).status_code in {301, 400}
+
+
 @pytest.mark.django_db
 def test_it_is_ready_when_the_database_answers(client):
     response = client.get("/health/ready")
@@ -51,7 +59,7 @@ def test_it_is_not_ready_while_the_database_lacks_migrations(client):
         response = client.get("/health/ready")
     assert response.status_code == 503
     assert response.json() == {"status": "unavailable", "database": "unmigrated"}
-    assert "run `manage.py migrate`" in entries[0]["error"]
+    assert "run `manage.py upgrade`" in entries[0]["error"]
 
 
 @pytest.mark.django_db

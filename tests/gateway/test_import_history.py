@@ -199,22 +199,6 @@ def test_an_unknown_model_is_one_clear_line(write, monkeypatch):
     assert refused(write(row()))[0] == "no recipe for it"
 
 
-def test_many_lines_are_recorded_some_at_a_time(write, monkeypatch):
-    monkeypatch.setattr(history_file, "CHUNK_LINES", 3)
-    seen = []
-    taken = history_file._HistoryImport.import_lines
-    monkeypatch.setattr(
-        history_file._HistoryImport,
-        "import_lines",
-        lambda self, lines: seen.append(len(lines)) or taken(self, lines),
-    )
-    out, _ = run(write(*(row(f"r{n}") for n in range(7))))
-    assert (seen, out.splitlines()[0]) == (
-        [3, 3, 1],
-        "7 new runs, 0 known already; 1 new intent",
-    )
-
-
 def test_a_line_that_is_nested_too_deeply_is_named_and_all_others_are_imported(write):
     deep = json.dumps(row("r2")).replace('"s:send"', '"s:send", "arguments": {"x": %s}')
     error, out, told = refused(write(row("r1"), deep % ("[" * 600 + "]" * 600), row("r3")))

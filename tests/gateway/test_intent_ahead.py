@@ -9,17 +9,18 @@ import jsonschema
 import pytest
 
 from execution.mode import SuggestionMode
-from execution.prediction_outcome import Verdict
-from execution.speculation_rules import SpeculationGrants
+from execution.planning.parse import dump
+from execution.speculation.outcome import Verdict
+from execution.speculation.rules import SpeculationGrants
 from execution.workflow import RunOptions
 from gateway_project import flow
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
 from gateway_project.runs.request import RunRequest
-from gateway_project.runs.task_results import early_run_to_json
+from gateway_project.runs.task_results import speculative_run_to_json
 from graph.rank_intent import RankedIntent
-from learning.predictions.interface import Feedback, NoPredictions
+from learning.predictions.interface import Feedback, Predictions
 from learning.thresholds.in_force import ThresholdInForce
 from tests.execution.early_world import World as EarlyWorld
 from tests.execution.early_world import settle
@@ -48,7 +49,7 @@ WRITE = known_tool("git:push", pk=3, annotations={}, danger=Danger.WRITE, vetoed
 THRESHOLD = 0.92
 
 
-class Noted(NoPredictions):
+class Noted(Predictions):
     """Keeps what was predicted, and takes any feedback."""
 
     def __init__(self):
@@ -230,7 +231,7 @@ async def test_a_failed_call_leaves_a_suggestion(asked):
         {"content": [{"type": "text", "text": "no"}], "isError": True}
     )
     made = await asked.ask()
-    assert (made.mode, made.ahead.run) == (SuggestionMode.SUGGESTION, None)
+    assert (made.mode, made.ahead.is_whole) == (SuggestionMode.SUGGESTION, False)
     assert "error" in made.ahead.fallback_reason
     (noted,) = asked.noted.intents
     assert noted.ran.run is not None, "it was run ahead, without success"
@@ -245,7 +246,7 @@ async def test_results_of_what_succeeded_come_along(asked):
         else UpstreamResult(raw={"content": [], "isError": True})
     )
     made = await asked.ask()
-    told = made.as_json() | early_run_to_json(made.ahead.results)
+    told = made.as_json() | speculative_run_to_json(made.ahead)
     assert (told["mode"], told["status"]) == ("suggestion", "partial_success")
     assert [one["tool"] for one in told["results"].values()] == ["show"]
     assert "git:list" in told["fallback_reason"]
@@ -296,7 +297,7 @@ async def test_a_run_that_names_the_suggestion_calls_nothing_again(asked, home, 
         speculation=asked.early.speculator,
     )
     request = RunRequest(
-        workflow=made.workflow,
+        workflow=dump(made.workflow),
         intent="show it",
         options=RunOptions(),
         from_speculation=made.speculation_id if names_it else None,

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from execution.agreement_counts import AgreementKey, ComparedResult
-from execution.prediction_outcome import Verdict
+from execution.speculation.agreements import AgreementKey, ComparedResult
+from execution.speculation.outcome import Verdict
 from execution.store import agreements
 from execution.store.speculations import NewSpeculation, insert_speculations
 from gateway_project.access import callers

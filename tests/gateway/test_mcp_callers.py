@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import callers
+from gateway_project.mcp.client_state import ClientState
 from gateway_project.readiness import Gateway
 
 OWN = Caller(user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
@@ -14,9 +15,9 @@ HANDSHAKE = "2025-11-25"
 
 
 def request(version, connection=None):
-    session = SimpleNamespace(_connection=SimpleNamespace(state={}))
+    lifespan = SimpleNamespace(client=connection or ClientState())
     return SimpleNamespace(
-        request=None, protocol_version=version, params={}, session=connection or session
+        request=None, protocol_version=version, params={}, lifespan_context=lifespan
     )
 
 
@@ -40,7 +41,7 @@ def test_attached_clients_are_sessions_of_their_own():
 
 def test_a_connection_of_the_handshake_era_is_a_session():
     first = request(HANDSHAKE)
-    same, other = request(HANDSHAKE, first.session), request(HANDSHAKE)
+    same, other = request(HANDSHAKE, first.lifespan_context.client), request(HANDSHAKE)
     sessions = [callers.caller_of(one, GATEWAY).session for one in (first, same, other)]
     assert sessions[0] == sessions[1] != sessions[2]
     with callers.bind_connection_caller(lambda: ATTACHED):

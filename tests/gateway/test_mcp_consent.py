@@ -13,7 +13,7 @@ from execution.models import Approval
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp import consent
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases import decide_approval
 from tests.execution.run_setup import means, process
@@ -65,7 +65,7 @@ async def able(connect, era, person):
 
 def code(result):
     assert result.is_error
-    return result.meta[META_KEY]["code"]
+    return result.meta[ERROR_KEY]["code"]
 
 
 async def approvals():
@@ -146,7 +146,7 @@ async def test_an_undecided_answer_leaves_the_call_waiting(connect, behind, era,
 async def test_a_client_without_elicitation_gets_the_approval_link(connect, behind, era):
     async with connect(era) as client:
         result = await client.call_tool(*CALL)
-        said = result.meta[META_KEY]
+        said = result.meta[ERROR_KEY]
         (approval,) = await approvals()
         assert code(result) == "approval_required"
         assert said["approval"] == str(approval.pk)

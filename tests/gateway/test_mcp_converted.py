@@ -5,8 +5,7 @@ import json
 import pytest
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from gateway_project.mcp.arguments import CONVERTED_KEY
-from gateway_project.mcp.failure import META_KEY as ERROR_KEY
+from gateway_project.mcp.results import CONVERTED_KEY, ERROR_KEY
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import ERAS
 from tools.danger import Danger

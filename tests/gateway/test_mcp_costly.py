@@ -3,7 +3,7 @@
 import pytest
 
 from gateway_project.foundation import schema_steps
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.conftest import ERAS
 
@@ -23,7 +23,7 @@ def error(result):
     assert result.is_error
     assert "arguments_too_costly" in result.content[0].text
     assert "fewer or smaller" in result.content[0].text
-    return result.meta[META_KEY]
+    return result.meta[ERROR_KEY]
 
 
 async def test_call_tool_reports_what_to_do(connect, era, world):
@@ -59,4 +59,4 @@ async def test_meta_tools_bound_the_validation_of_arguments(connect, era):
     async with connect(era) as client:
         result = await client.call_tool("search_tools", given)
     assert result.is_error
-    assert result.meta[META_KEY]["code"] in ("arguments_too_costly", "invalid_arguments")
+    assert result.meta[ERROR_KEY]["code"] in ("arguments_too_costly", "invalid_arguments")

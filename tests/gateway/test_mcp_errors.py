@@ -10,14 +10,14 @@ from execution.call import CallError, InvalidArguments, ToolUnavailable
 from execution.control import ActionNotPossible
 from execution.planning import references
 from execution.process.journal import JournalClosed
-from execution.running import failure, for_each, reported_status, result_cache
+from execution.running import failure, for_each, result_cache, steering
 from gateway_project import user_errors
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.schema import ArgumentProblem
 from gateway_project.mcp import conversation, errors, handlers
 from gateway_project.mcp.arguments import InvalidRequest
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs.direct_call import DirectCallFailed
@@ -62,7 +62,7 @@ def of_runs():
         codes.APPROVAL_REJECTED,
         codes.APPROVAL_EXPIRED,
         codes.TOOL_ERROR,
-        reported_status.ABORTED,
+        steering.ABORTED,
         failure.CALL_LOST,
         result_cache.RunTooLarge.code,
         *NAMED_IN_PLACE,
@@ -95,15 +95,16 @@ def test_the_expected_value_is_added_where_the_message_lacks_it(kind):
         ArgumentProblem(path="/b", message="b is missing; expected string", expected="string"),
     )
     result = errors.build_error_result(kind("git:log", problems))
-    assert result.content[0].text.splitlines()[1:] == ['expected: {"a": "integer, at least 1"}']
-    assert len(result.meta[META_KEY]["problems"]) == 2
+    text = result.raw["content"][0]["text"]
+    assert text.splitlines()[1:] == ['expected: {"a": "integer, at least 1"}']
+    assert len(result.meta[ERROR_KEY]["problems"]) == 2
 
 
 def test_an_error_is_one_line_with_its_code_first():
     result = errors.build_error_result(NotReady("database_unavailable", "cannot reach PostgreSQL"))
-    assert result.is_error
-    assert result.content[0].text == "database_unavailable: cannot reach PostgreSQL"
-    assert set(result.meta[META_KEY]) == {"code", "request_id"}
+    assert result.raw["isError"]
+    assert result.raw["content"][0]["text"] == "database_unavailable: cannot reach PostgreSQL"
+    assert set(result.meta[ERROR_KEY]) == {"code", "request_id"}
 
 
 def test_the_url_elicitation_error_keeps_only_web_addresses():
@@ -122,17 +123,19 @@ def test_the_url_elicitation_error_keeps_only_web_addresses():
 def test_refusing_a_waiting_tool_reports_findings_in_its_texts():
     found = ("severe: bidi in title: a<U+202E>b", "notice: link in description: x\u200by")
     result = errors.build_error_result(ToolUnavailable("git:log", "quarantined", findings=found))
-    assert result.content[0].text.splitlines()[1:] == [
+    assert result.raw["content"][0]["text"].splitlines()[1:] == [
         "found in its texts: severe: bidi in title: a<U+202E>b",
         "found in its texts: notice: link in description: xy",
     ]
-    assert len(result.meta[META_KEY]["warnings"]) == 2
+    assert len(result.meta[ERROR_KEY]["warnings"]) == 2
 
 
 async def test_a_request_keeps_its_id():
     readiness = Readiness()
     readiness.refuse(NotReady("database_unavailable", "away"))
-    ctx = SimpleNamespace(method="prompts/get", protocol_version="2026-07-28")
+    ctx = SimpleNamespace(
+        method="prompts/get", params={"name": "p"}, protocol_version="2026-07-28"
+    )
     with telemetry.bind_request_id("abc"), pytest.raises(MCPError) as refused:
-        await handlers.handle_request(readiness, ctx, None)
-    assert refused.value.error.data[META_KEY]["request_id"] == "abc"
+        await handlers.handle_request(readiness, ctx)
+    assert refused.value.error.data[ERROR_KEY]["request_id"] == "abc"

@@ -7,10 +7,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import callers, exposure, handlers, meta_tools
-from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp.failure import META_KEY
-from gateway_project.mcp.runtime import PreparedRuntime, Runtime
+from gateway_project.mcp import exposure, handlers, meta_tools
+from gateway_project.mcp.results import ERROR_KEY
+from gateway_project.mcp.runtime import PreparedRuntime
 from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS, LOG_FIELDS, connected
@@ -68,13 +67,59 @@ async def test_full_exposure_lists_every_usable_tool_by_name(connect, world, era
     assert listed.tools[len(META) + 3].annotations.read_only_hint is True
 
 
+ICONS = [{"src": "data:image/png;base64,iVBO", "sizes": ["16x16"], "theme": "dark"}]
+SAID = {
+    "_meta": {"anthropic/requiresUserInteraction": True, "a": {"b": "c\u202ed"}, "foregate/x": 1},
+    "icons": ICONS,
+    "execution": {"taskSupport": "required"},
+    "x-odd": [1],
+    "annotations": {"vendorHint": 1},
+}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_metadata_and_icons_are_listed_as_pinned(connect, world, era):
+    world.catalogue = catalogue(
+        tool("lab:ask", extras=SAID, annotations={"readOnlyHint": True}),
+        tool("lab:old", extras=None),
+    )
+    async with connect(era) as client:
+        listed = (await client.list_tools()).tools[len(META) :]
+        described = (
+            await client.call_tool("describe_tool", {"tool": "lab:ask"})
+        ).structured_content
+    assert listed[0].meta == {"anthropic/requiresUserInteraction": True, "a": {"b": "cd"}}
+    assert [icon.model_dump(by_alias=True, exclude_none=True) for icon in listed[0].icons] == ICONS
+    assert (listed[1].meta, listed[1].icons) == (None, None)
+    assert described["extras"]["icons"] == [{**ICONS[0], "src": "data:image/png;base64,"}]
+    assert described["extras"]["execution"] == SAID["execution"]
+
+
+def test_members_that_the_sdk_does_not_know_are_listed_too_but_no_tasks():
+    shown = catalogue(tool("lab:ask", extras=SAID, annotations={"readOnlyHint": True}))
+    (item,) = exposure.list_exposed(shown, ADMIN, "full").items
+    assert item["x-odd"] == [1]
+    assert item["annotations"] == {"vendorHint": 1, "readOnlyHint": True}
+    assert "execution" not in item
+
+
+def test_a_pin_that_took_its_extras_is_listed_anew():
+    former, known = (
+        catalogue(tool("lab:a", definition_hash="a" * 64, extras=extras))
+        for extras in (None, SAID)
+    )
+    assert "_meta" not in exposure.list_exposed(former, ADMIN, "full").items[0]
+    assert "_meta" in exposure.list_exposed(known, ADMIN, "full").items[0]
+    assert known.find_changed_lists(former) == ("tools",)
+
+
 @pytest.mark.parametrize("era", ERAS)
 async def test_hybrid_exposure_lists_pinned_tools(connect, world, era):
     world.exposure = "hybrid"
     async with connect(era) as client:
         assert names(await client.list_tools()) == [*META, "git__git_log"]
         result = await client.call_tool("plain", {})
-    assert result.meta[META_KEY]["code"] == "unknown_tool"
+    assert result.meta[ERROR_KEY]["code"] == "unknown_tool"
     assert 'use call_tool with {"tool": "free:plain"' in result.content[0].text
 
 
@@ -85,11 +130,11 @@ async def test_a_tool_is_called_by_its_exposed_name_under_the_same_rules(connect
         assert result.meta["foregate/call"]["tool"] == "git:git_log"
         assert (await client.call_tool("plain", {})).content[0].text == "plain"
         wrong = await client.call_tool("git__git_log", {"repo_path": 5})
-        assert wrong.meta[META_KEY]["code"] == "invalid_arguments"
+        assert wrong.meta[ERROR_KEY]["code"] == "invalid_arguments"
         off = await client.call_tool("git__off", {})
-        assert off.meta[META_KEY]["code"] == "tool_unavailable"
+        assert off.meta[ERROR_KEY]["code"] == "tool_unavailable"
         hidden = await client.call_tool("team__secret", {})
-        assert hidden.meta[META_KEY]["code"] == "unknown_tool"
+        assert hidden.meta[ERROR_KEY]["code"] == "unknown_tool"
     assert [called.tool for called in world.upstream.calls] == ["git_log", "plain"]
 
 
@@ -172,21 +217,6 @@ async def test_a_schema_without_header_annotations_checks_none():
         assert exposure.find_input_schema(known, ADMIN, "full", "git__log") is None
 
 
-async def test_headers_are_validated_by_listed_tools(world):
-    schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
-    world.catalogue = catalogue(tool("git:git_log", input_schema=schema))
-    async with asyncio.TaskGroup() as group:
-        runtime = Runtime(lambda: PreparedRuntime(handle=None, run_wiring=world.wire))
-        background = group.create_task(runtime.run())
-        served = mcp_server.build_server(runtime, exposure="full")
-        assert served.get_tool_input_schema("git__git_log") is None
-        await runtime.readiness.wait_for_gateway()
-        callers.note_caller({}, None)
-        assert served.get_tool_input_schema("git__git_log") == schema
-        assert served.get_tool_input_schema("call_tool") is None
-        background.cancel()
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_missing_client_capability_is_the_protocol_error(connect, world, era):
     data = {"requiredCapabilities": {"elicitation": {}}}
@@ -198,7 +228,7 @@ async def test_a_missing_client_capability_is_the_protocol_error(connect, world,
     async with connect(era) as client:
         if era == "legacy":
             result = await client.call_tool("plain", {})
-            assert result.meta[META_KEY]["code"] == "upstream_refused"
+            assert result.meta[ERROR_KEY]["code"] == "upstream_refused"
             return
         with pytest.raises(MCPError) as refused:
             await client.call_tool("plain", {})

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from execution.models import Speculation
-from execution.prediction_outcome import Evidence
+from execution.speculation.outcome import Evidence
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp import meta_tools
 from graph.rank_intent import RankedIntent

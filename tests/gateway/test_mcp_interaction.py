@@ -2,6 +2,7 @@
 
 import mcp_types
 import pytest
+from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult
 
@@ -86,6 +87,16 @@ async def test_client_capabilities_are_forwarded_to_the_server(connect, world, e
     assert can.capabilities == {"elicitation": {"form": {}, "url": {}}}
     assert cannot.capabilities == {}
     assert {called.caller.user for called in world.upstream.calls} == {"admin"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_extensions_that_need_nothing_of_the_gateway_are_forwarded(connect, world, era):
+    passed = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}, "org.example/x": {}}
+    own = {"io.modelcontextprotocol/tasks": {}}
+    extensions = [advertise(*extension) for extension in (passed | own).items()]
+    async with connect(era, extensions=extensions) as client:
+        await client.call_tool(*CALL)
+    assert world.upstream.calls[0].downstream.capabilities == {"extensions": passed}
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -9,7 +9,8 @@ from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from gateway_project.mcp import encoding, refused_lines, stdio
 from gateway_project.mcp.http import body
-from tools.upstream import outgoing
+from tools.upstream.http.transport import HttpTransport
+from tools.upstream.origin import ConnectionOrigin
 
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
 
@@ -132,5 +133,5 @@ async def test_whether_a_message_is_large_is_decided_once(monkeypatch, values):
     await encoding.write_message(JSONRPCResponse(jsonrpc="2.0", id=1, result=result))
     await encoding.write_answer(1, {"result": result})
     request = JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params=result)
-    await outgoing.encode_message(request, server="s", max_bytes=10**6)
+    await HttpTransport(None, ConnectionOrigin(server="s")).encode(request)
     assert decisions == [1_000] * 3

@@ -1,58 +1,64 @@
 import pytest
+from mcp.server.caching import CacheHint
+from mcp_types import SERVER_INFO_META_KEY
 
-from gateway_project.mcp import results
+from gateway_project.mcp.results import ServerReply, shape_result
 
-
-def test_nothing_can_be_carried_where_no_request_is_handled():
-    with pytest.raises(RuntimeError, match="no request"):
-        results.carry_result({})
+INFO = {"name": "foregate"}
+STAMP = {SERVER_INFO_META_KEY: INFO}
+PRIVATE, PUBLIC = CacheHint(), CacheHint(ttl_ms=9, scope="public")
 
 
 @pytest.mark.parametrize(
-    ("raw", "envelope", "modern", "sent"),
+    ("raw", "meta", "sent"),
     [
-        ({"content": 5}, {}, False, {"content": 5}),
-        ({"content": []}, {}, True, {"content": [], "resultType": "complete"}),
+        ({"content": 5}, {}, {"content": 5}),
+        ({"resultType": "complete"}, {}, {}),
+        ({"_meta": {"a": 1}}, {"b": 2}, {"_meta": {"a": 1, "b": 2}}),
         (
-            {"resultType": "input_required"},
-            {"resultType": "complete"},
-            True,
-            {"resultType": "input_required"},
+            {"_meta": {"foregate/error": {"code": "approval_required"}, "foregate/served": {}}},
+            {},
+            {"_meta": {}},
         ),
+        ({"_meta": "text"}, {"b": 2}, {"_meta": {"b": 2}}),
+        ({"_meta": "text"}, {}, {"_meta": "text"}),
+        ({"structuredContent": {"a": None}}, {}, {"structuredContent": {"a": None}}),
+        ({"structuredContent": None}, {}, {"structuredContent": None}),
+        ({"structuredContent": "x"}, {}, {"structuredContent": {"result": "x"}}),
+    ],
+)
+def test_only_hop_metadata_is_changed(raw, meta, sent):
+    before = dict(raw)
+    assert shape_result(ServerReply(raw=raw, meta=meta), info=None, hint=PRIVATE) == sent
+    assert raw == before
+
+
+@pytest.mark.parametrize(
+    ("raw", "hint", "sent"),
+    [
+        ({"content": []}, None, {"content": [], "resultType": "complete"}),
+        ({"resultType": "input_required"}, PRIVATE, {"resultType": "input_required"}),
         (
             {"ttlMs": 5, "cacheScope": "public"},
-            {"ttlMs": 0, "cacheScope": "private"},
-            True,
+            PRIVATE,
             {"ttlMs": 5, "cacheScope": "private", "resultType": "complete"},
         ),
         (
             {"cacheScope": "private"},
-            {"cacheScope": "public"},
-            True,
-            {"cacheScope": "private", "resultType": "complete"},
+            PUBLIC,
+            {"cacheScope": "private", "ttlMs": 9, "resultType": "complete"},
         ),
-        ({"resultType": "complete"}, {}, False, {}),
-        ({"_meta": {"a": 1}}, {"_meta": {"b": 2}}, False, {"_meta": {"a": 1, "b": 2}}),
-        (
-            {"_meta": {"foregate/error": {"code": "approval_required"}, "foregate/served": {}}},
-            {},
-            False,
-            {"_meta": {}},
-        ),
-        (
-            {"_meta": {"foregate/result": {"uri": "x"}, "a": 1}},
-            {"_meta": {"foregate/call": {"tool": "a:b"}}},
-            True,
-            {"_meta": {"a": 1, "foregate/call": {"tool": "a:b"}}, "resultType": "complete"},
-        ),
-        ({"_meta": "text"}, {"_meta": {"b": 2}}, False, {"_meta": {"b": 2}}),
-        ({"_meta": "text"}, {}, False, {"_meta": "text"}),
-        ({"structuredContent": {"a": None}}, {}, False, {"structuredContent": {"a": None}}),
-        ({"structuredContent": None}, {}, False, {"structuredContent": None}),
-        ({"structuredContent": "x"}, {}, False, {"structuredContent": {"result": "x"}}),
     ],
 )
-def test_only_hop_metadata_is_changed(raw, envelope, modern, sent):
+def test_a_result_of_the_stateless_era_has_its_envelope(raw, hint, sent):
     before = dict(raw)
-    assert results.merge_result(raw, envelope, modern=modern) == sent
+    shaped = shape_result(ServerReply(raw=raw), info=INFO, hint=hint)
+    assert shaped == {**sent, "_meta": STAMP}
     assert raw == before
+
+
+def test_no_server_speaks_in_the_gateway_s_name():
+    raw = {"_meta": {"foregate/result": {"uri": "x"}, "a": 1, SERVER_INFO_META_KEY: {"name": "s"}}}
+    reply = ServerReply(raw=raw, meta={"foregate/call": {"tool": "a:b"}})
+    meta = shape_result(reply, info=INFO, hint=None)["_meta"]
+    assert meta == {"a": 1, "foregate/call": {"tool": "a:b"}, **STAMP}

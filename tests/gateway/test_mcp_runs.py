@@ -310,6 +310,21 @@ async def test_the_timeline_of_calls_is_in_the_metadata(connect):
     assert (timeline["elapsed_ms"], timeline["speed_up"]) == (10, 2)
 
 
+async def test_what_servers_say_of_their_results_is_in_the_metadata(connect, world):
+    said = {"lab/trace": "t-1"}
+
+    def becomes(view):
+        raw = run_views.text("x") | {"_meta": said}
+        items = (run_views.task("b", item=item, result=raw) for item in (0, 1))
+        tasks = (run_views.task("a", result=raw), run_views.task("b"), *items)
+        return replace(view, tasks=tasks, status=RunStatus.SUCCEEDED)
+
+    world.runs.becomes = becomes
+    async with connect() as client:
+        result = await client.call_tool("run_workflow", {"workflow": FLOW})
+    assert result.meta["foregate/results"] == {"a": said, "b": [said, said]}
+
+
 async def test_a_suggestion_of_run_intent_can_be_run_unchanged(connect, world):
     intent = "what is the current time"
     async with connect() as client:

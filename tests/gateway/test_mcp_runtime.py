@@ -9,7 +9,7 @@ from gateway_project.readiness import NotReady
 from tests.patience import PATIENCE_S
 
 
-async def handle(_readiness, _ctx, _params):
+async def handle(_readiness, _ctx):
     raise AssertionError
 
 

@@ -52,6 +52,7 @@ class Ends:
 
 @pytest.fixture
 def ends(monkeypatch):
+    monkeypatch.setenv("FOREGATE_EXPOSURE", "meta")  # whose list needs nothing that is wired
     monkeypatch.setattr(serve, "_exit_in_time", lambda: None)
     monkeypatch.setattr(stdio, "DRAIN_TIMEOUT_S", PATIENCE_S)
     made, others = Ends(), set(threading.enumerate())
@@ -65,7 +66,7 @@ def ends(monkeypatch):
 
 
 def prepared(wired, unwired):
-    async def handle(_readiness, _ctx, _params):
+    async def handle(_readiness, _ctx):
         raise AssertionError
 
     async def wire(_readiness):

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from execution.call_outcome import ServedEarly, SpeculationForm
-from execution.early_calls import NoSpeculation
+from execution.call_outcome import ServedSpeculation, SpeculationForm
+from execution.speculation.calls import Speculation
 from gateway_project.mcp.served import FRESH_META, SERVED_META
 
 LOG = {"tool": "git:git_log", "arguments": {"repo_path": "/r"}}
-SERVED = ServedEarly(
+SERVED = ServedSpeculation(
     prediction=uuid.uuid4(), form=SpeculationForm.NEXT_CALL, age_s=1.5, saved_s=0.25
 )
 
 
-class Ready(NoSpeculation):
+class Ready(Speculation):
     """Has the result of every call ready, as the server would answer it."""
 
     async def answer(self, caller, tool, request, send, *, is_fresh):

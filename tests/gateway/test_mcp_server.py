@@ -6,12 +6,13 @@ import pytest
 
 from gateway_project.mcp import handlers, meta_tools
 from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.mcp.runtime import PreparedRuntime
 from gateway_project.readiness import NotReady
 from tests.gateway.catalogues import FakeUpstream, never
 from tests.gateway.conftest import ERAS, connected
 from tests.patience import PATIENCE_S
+from tools.catalogue import Catalogue
 from tools.upstream.result import UpstreamResult
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.parametrize("era", ERAS)
 
 def code(result):
     assert result.is_error
-    return result.meta[META_KEY]["code"]
+    return result.meta[ERROR_KEY]["code"]
 
 
 def text(result):
@@ -31,7 +32,11 @@ async def test_the_list_is_constant_and_marked_for_loading(connect, era):
         first, second = await client.list_tools(), await client.list_tools()
     assert [tool.name for tool in first.tools] == list(meta_tools.NAMES)
     assert first.tools == second.tools
-    assert all(tool.meta["anthropic/alwaysLoad"] is True for tool in first.tools)
+    loaded = [tool.name for tool in first.tools if (tool.meta or {}).get("anthropic/alwaysLoad")]
+    assert loaded == [
+        *("search_tools", "run_intent", "read_tool"),
+        *("call_tool", "read_workflow", "run_workflow"),
+    ]
 
 
 async def test_the_handshake_names_the_server_and_its_instructions(connect, era):
@@ -211,7 +216,7 @@ async def test_invalid_arguments_are_reported_to_the_model(connect, era):
     assert "did you mean query?" in text(result)
     assert 'limit must be an integer, not the text "five"' in text(result)
     assert '"limit": "integer, at least 1, at most 50"' in text(result)
-    paths = [problem["path"] for problem in result.meta[META_KEY]["problems"]]
+    paths = [problem["path"] for problem in result.meta[ERROR_KEY]["problems"]]
     assert paths == ["/limit", "/query", "/qeury"]
 
 
@@ -231,7 +236,17 @@ async def test_an_unknown_tool_error_suggests_the_likely_one(connect, era, name)
         result = await client.call_tool(name, {"tool": "git:gitlog"})
     assert code(result) == "unknown_tool"
     assert "did you mean git:git_log" in text(result)
-    assert result.meta[META_KEY]["suggestions"][0] == "git:git_log"
+    assert result.meta[ERROR_KEY]["suggestions"][0] == "git:git_log"
+
+
+@pytest.mark.parametrize("name", ["describe_tool", "call_tool", "git__git_log"])
+async def test_a_tool_that_its_server_has_just_announced_is_waited_for(connect, world, era, name):
+    world.announced, world.catalogue = world.catalogue, Catalogue()
+    world.exposure = "full"
+    arguments = {} if name == "git__git_log" else {"tool": "git:git_log"}
+    async with connect(era) as client:
+        result = await client.call_tool(name, arguments)
+    assert "unknown_tool" not in text(result)
 
 
 @pytest.mark.parametrize("name", ["git__git_log", "git:git_log", "git_log"])
@@ -277,6 +292,9 @@ async def test_a_gateway_that_failed_setup_lists_its_tools_and_gives_the_reason(
 
     async with connected(prepare, mode=era) as (client, _):
         assert len((await client.list_tools()).tools) == len(meta_tools.NAMES)
+        listed = await client.list_prompts()
+        assert listed.prompts == []
+        assert listed.meta[ERROR_KEY] == {"code": "configuration"}
         result = await client.call_tool("search_tools", {"query": "x"})
     assert code(result) == "configuration"
     assert "FOREGATE_LOG_LEVEL" in text(result)
@@ -291,7 +309,7 @@ async def test_a_defect_fails_one_call_and_is_logged(connect, world, era, caplog
         result = await client.call_tool("call_tool", {"tool": "git:git_status"})
         assert code(result) == "internal_error"
         assert "a defect" not in text(result)
-        assert result.meta[META_KEY]["request_id"] in text(result)
+        assert result.meta[ERROR_KEY]["request_id"] in text(result)
         assert not (await client.call_tool("search_tools", {"query": "log"})).is_error
 
 

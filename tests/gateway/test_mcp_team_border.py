@@ -47,8 +47,12 @@ META_TOOLS: Final[dict[str, Any]] = {
     },
     "describe_tool": lambda name: {"tool": f"{name}:notes"},
     "call_tool": lambda name: {"tool": f"{name}:notes", "arguments": {}},
+    "read_tool": lambda name: {"tool": f"{name}:notes", "arguments": {}},
     "run_intent": lambda name: {
         "intent": "read notes", "mode": "suggest", "tools_considered": [f"{name}:notes"]
+    },
+    "read_workflow": lambda name: {
+        "workflow": {"tasks": [{"id": "a", "tool": f"{name}:notes", "arguments": {}}]}
     },
     "run_workflow": lambda name: {
         "workflow": {"tasks": [{"id": "a", "tool": f"{name}:notes", "arguments": {}}]}

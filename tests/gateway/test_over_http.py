@@ -10,6 +10,7 @@ OPTIONS = {
     "user": None,
     "group": None,
     "attach": "never",
+    "migrate": False,
     "no_auth": False,
     "tls_cert": None,
     "tls_key": None,

@@ -3,12 +3,11 @@ from pathlib import Path
 import pytest
 
 from gateway_project.client_config import clients, own_entry
-from gateway_project.client_config.addresses import list_own_urls
 from gateway_project.client_config.entry import ConfiguredServer
-from gateway_project.client_config.own_entry import EntryNotSupported, OwnLaunch
+from gateway_project.client_config.own_entry import EntryNotSupported, OwnLaunch, list_own_urls
 from gateway_project.foundation.config import Config
 
-LAUNCH = {"python": "/v/bin/python", "manage_py": "/fg/manage.py"}
+LAUNCH = {"command": ("/v/bin/python", "/fg/manage.py", "run_gateway")}
 STARTED = {"command": "/v/bin/python", "args": ["/fg/manage.py", "run_gateway"]}
 
 
@@ -27,7 +26,7 @@ def build(client, path="/home/ann/x.json", **fields):
         ("vscode", {"type": "stdio"}),
         ("windsurf", {}),
         ("zed", {"source": "custom"}),
-        ("codex", {}),
+        ("codex", {"tool_timeout_sec": 3_600}),
         ("gemini", {}),
     ],
 )
@@ -46,9 +45,8 @@ def test_a_client_on_windows_is_led_into_wsl():
     found = build("cursor", path, wsl_distribution="Debian", env={"FOREGATE_HOME": "/h"})
     assert found == {
         "command": "wsl.exe",
-        "args": ["-d", "Debian", "--exec", "env", "FOREGATE_HOME=/h", *LAUNCH.values(),
-                 "run_gateway"],
-    }  # fmt: skip
+        "args": ["-d", "Debian", "--exec", "env", "FOREGATE_HOME=/h", *LAUNCH["command"]],
+    }
     assert build("cursor", wsl_distribution="Debian") == STARTED
     assert own_entry.is_own_entry(
         ConfiguredServer(name="x", command="wsl.exe", args=tuple(found["args"]))

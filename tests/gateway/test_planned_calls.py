@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_project.intent.planned_calls import list_planned_calls
+from gateway_project.intent.answer import list_planned_calls
 from graph.suggestion.binding.steps import Binding, BindingSource
 from graph.suggestion.workflow.types import SuggestedTask, Suggestion
 

@@ -11,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from execution.models import Payload, Speculation, WorkflowExecution
-from execution.prediction_outcome import Outcome
+from execution.speculation.outcome import Outcome
 from gateway_project.foundation.postgres import migrate
 from learning.models import EpisodicEvent, PredictionTotal
 from tests.execution.stored import ended, shift_clock
@@ -105,5 +105,5 @@ def test_the_json_report_names_every_count(expired):
 
 def test_a_database_that_is_not_migrated_is_left_alone():
     MigrationRecorder(connection).record_unapplied("sessions", "0001_initial")
-    with pytest.raises(migrate.MigrationsPending, match=r"manage\.py migrate"):
+    with pytest.raises(migrate.MigrationsPending, match=r"manage\.py upgrade"):
         prune()

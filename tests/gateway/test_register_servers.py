@@ -4,11 +4,11 @@ import pytest
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
-from gateway_project.use_cases.register_servers import (
-    InvalidServerEntry,
+from gateway_project.use_cases.curate_servers import (
     RegistrationNotPermitted,
     register_servers,
 )
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools.models import Server
 from tools.store.servers import ServerRegistration
 
@@ -58,7 +58,7 @@ def test_registering_servers_requires_a_superuser(sealer, scopes):
     ids=lambda broken: broken.name[:8],
 )
 def test_an_invalid_server_is_named_and_nothing_is_stored(caller, sealer, broken):
-    with pytest.raises(InvalidServerEntry) as caught:
+    with pytest.raises(InvalidEntry) as caught:
         register_servers(caller, [GIT, broken], sealer=sealer)
     assert "\n" not in str(caught.value)
     assert not Server.objects.exists()
@@ -87,7 +87,7 @@ def test_an_invalid_server_is_named_and_nothing_is_stored(caller, sealer, broken
     ids=["field", "command", "address", "row", "whole"],
 )
 def test_a_validation_error_names_its_field(caller, sealer, broken, said):
-    with pytest.raises(InvalidServerEntry) as caught:
+    with pytest.raises(InvalidEntry) as caught:
         register_servers(caller, [broken], sealer=sealer)
     assert said in str(caught.value)
     assert "__all__" not in str(caught.value)

@@ -189,3 +189,19 @@ def test_every_column_that_says_it_is_sealed_is_one_that_rotates():
             if says and isinstance(field, models.TextField | models.BinaryField):
                 assert isinstance(field, sealed), f"{model.__name__}.{field.name}"
                 assert field.keys in sealing.KEY_NAMES
+
+
+def test_a_key_that_another_process_made_and_sealed_with_meanwhile_is_used(tmp_path, monkeypatch):
+    others = []
+
+    def find_sealed_table(name):
+        """Find what a process sealed that was quicker."""
+        monkeypatch.setattr(sealed_columns, "find_sealed_table", FIND_SEALED_TABLE)
+        others.append(sealing.load_or_create_sealer(tmp_path, name=name))
+        ServerFactory(name="a", env_sealed=others[0].seal(SECRET))
+        return FIND_SEALED_TABLE(name)
+
+    monkeypatch.setattr(sealed_columns, "find_sealed_table", find_sealed_table)
+    ours = sealing.load_or_create_sealer(tmp_path)
+    assert ours.unseal(others[0].seal(SECRET)) == SECRET
+    assert stored(ours) == [SECRET]

@@ -107,7 +107,7 @@ def test_an_empty_installation_says_how_to_add_servers(capsys):
 
 def test_an_unmigrated_database_is_one_line():
     MigrationRecorder(connection).record_unapplied("sessions", "0001_initial")
-    with pytest.raises(migrate.MigrationsPending, match=r"manage\.py migrate"):
+    with pytest.raises(migrate.MigrationsPending, match=r"manage\.py upgrade"):
         status()
 
 

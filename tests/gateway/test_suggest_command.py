@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from execution.models import Speculation
-from execution.prediction_outcome import Outcome
+from execution.speculation.outcome import Outcome
 from execution.store import grants
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.management.commands import explain

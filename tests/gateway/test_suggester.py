@@ -1,7 +1,6 @@
 """Ranking with what a process keeps in memory, and without the database."""
 
 import asyncio
-import threading
 
 import pytest
 
@@ -67,17 +66,6 @@ def ranking_found(monkeypatch):
     monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
 
 
-@pytest.mark.usefixtures("ranking_found")
-async def test_a_catalogue_that_is_being_read_is_waited_for_a_little(index, monkeypatch):
-    loader = make_loader(index)
-    monkeypatch.setattr(suggester, "INDEX_TIMEOUT_S", 10 * PATIENCE_S)
-    async with asyncio.TaskGroup() as group, asyncio.timeout(PATIENCE_S):
-        waiting = group.create_task(rank(loader))
-        await asyncio.sleep(0)
-        index._read.set()
-    assert waiting.result() is FOUND
-
-
 async def test_an_unloaded_and_an_oversized_index_are_distinguished(index):
     loader = make_loader(index)
     with pytest.raises(RankingUnavailable) as early:
@@ -115,19 +103,6 @@ async def test_models_that_are_not_read_in_time_are_waited_for_once(index, monke
 
 
 @pytest.mark.usefixtures("ranking_found")
-async def test_models_that_arrive_later_are_used(index, monkeypatch):
-    monkeypatch.setattr(suggester, "FAILURE_COOLDOWN_S", 0.0)
-    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
-    index._read.set()
-    answers = asyncio.Event()
-    loader = make_loader(index, Rankers(answers.wait))
-    with pytest.raises(RankingUnavailable):
-        await rank(loader)
-    answers.set()
-    assert await rank(loader) is FOUND
-
-
-@pytest.mark.usefixtures("ranking_found")
 async def test_models_in_memory_need_no_database_that_hangs(index, monkeypatch):
     monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
     index._read.set()
@@ -137,41 +112,3 @@ async def test_models_in_memory_need_no_database_that_hangs(index, monkeypatch):
         await rank(loader)
     rankers.read = None
     assert await rank(loader) is FOUND
-
-
-@pytest.mark.usefixtures("ranking_found")
-async def test_a_ranker_found_in_memory_loads_nothing(index):
-    async def load():
-        pytest.fail("nothing is loaded")
-
-    rankers = Rankers(load)
-    loader = make_loader(index, rankers)
-
-    async def rank_in_memory():
-        return await run_in_worker_thread(loader.find_ranker(None), READ, ())
-
-    for _ in range(2):
-        with pytest.raises(RankingUnavailable, match=NOT_LOADED_MESSAGE):
-            await rank_in_memory()
-        index._read.set()
-    rankers.read = None
-    assert await rank_in_memory() is FOUND
-
-
-async def test_an_intent_is_encoded_and_ranked_on_one_worker_thread(index, monkeypatch):
-    threads = []
-
-    def note(value):
-        def noted(*_args, **_more):
-            threads.append(threading.current_thread().name)
-            return value
-
-        return noted
-
-    index._read.set()
-    monkeypatch.setattr(rank_intent, "_require_usable_models", note((None, None)))
-    monkeypatch.setattr("graph.encode.encode_intents", note([None]))
-    monkeypatch.setattr(rank_intent, "rank_encoded", note(FOUND))
-    await rank(make_loader(index))
-    assert len(set(threads)) == 1
-    assert threads[0].startswith("computing")

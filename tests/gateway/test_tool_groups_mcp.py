@@ -1,14 +1,16 @@
 """A client limited to a tool group: no tool outside it exists, whatever it asks."""
 
-import asyncio
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import callers, exposure, meta_tools
+from gateway_project.mcp.client_state import ClientState
+from gateway_project.mcp.http.request import HttpRequest
 from gateway_project.readiness import Gateway
 from graph.rank_intent import RankedIntent
 from graph.relations import Relation, RelationKind
@@ -36,6 +38,8 @@ CALLS = {
         {"intent": "read notes"},
     ],
     "call_tool": [{"tool": "in:notes"}, {"tool": "outsider:notes"}, {"tool": "notes_outsider"}],
+    "read_tool": [{"tool": "outsider:notes"}, {"tool": "in:notes"}],
+    "read_workflow": [{"workflow": {"tasks": [{"id": "a", "tool": "outsider:notes"}]}}],
     "run_workflow": [
         {"workflow": {"tasks": [{"id": "a", "tool": "outsider:notes"}]}},
         {"workflow": {"tasks": [{"id": "a", "tool": "in:notes"}]}, "dry_run": True},
@@ -219,15 +223,22 @@ def test_conversations_with_and_without_a_group_are_different_ones():
     assert free.session_key != free.limit_to_group("desk").session_key
 
 
-async def test_a_request_s_path_limits_the_local_caller(world):
-    scope: dict[str, object] = {}
-    callers.note_caller(scope, None, group="desk")
+def test_a_path_limits_the_local_caller(world):
     local = Caller(
         user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="http"
     )
     gateway = Gateway(effects=world.effects, caller=local)
-    await asyncio.sleep(0)
-    assert callers.caller_of_http_request(gateway) == local.limit_to_group("desk")
+    request = HttpRequest({"method": "POST", "path": "/mcp/g/desk", "headers": []}, None, None)
+    request.group, request.is_local = "desk", True
+    ctx = SimpleNamespace(
+        request=request,
+        protocol_version="2025-11-25",
+        lifespan_context=SimpleNamespace(client=ClientState()),
+    )
+    assert callers.caller_of(ctx, gateway) == local.limit_to_group("desk")
+    request.is_local = False
+    with pytest.raises(RuntimeError, match="nobody admitted"):
+        callers.caller_of(ctx, gateway)
 
 
 def test_servers_keep_the_sessions_of_limited_callers_apart():

@@ -1,7 +1,7 @@
 import pytest
 
+from gateway_project.client_config.entry import find_unset_variables
 from gateway_project.client_config.read_config import ConfiguredServer
-from gateway_project.client_config.unset_variables import find_unset_variables
 
 
 @pytest.mark.parametrize(

@@ -13,24 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID, uuid4
 
-import anyio
 import pytest
 from django.core.asgi import get_asgi_application
-from mcp.shared.message import SessionMessage
-from mcp_types import (
-    LATEST_PROTOCOL_VERSION,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCRequest,
-    JSONRPCResponse,
-)
+from mcp_types import LATEST_PROTOCOL_VERSION, JSONRPCRequest, JSONRPCResponse
 
 from execution.call import call
 from execution.call_errors import CallNotPermitted
 from execution.control import Action
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.speculator import Speculator
-from execution.speculation.workflow import AheadDependencies, run_workflow_ahead
+from execution.speculation.workflow import WorkflowAhead
 from execution.workflow import RunOptions
 from gateway_project import flow
 from gateway_project.foundation.caller import GATEWAY, Caller
@@ -58,6 +50,7 @@ from tools.upstream.origin import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
+from tools.upstream.transport import UpstreamTransport
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 
@@ -92,51 +85,35 @@ def person(user: str, session: str = "") -> Caller:
     return Caller(user=user, team=None, person=None, scopes=scopes, kind="http", session=session)
 
 
-class Echo:
+class Echo(UpstreamTransport):
     """A transport to a server that says whose token each request carries, and over what."""
 
-    pid, unsent_bytes, messages_dropped, failure_summary = None, 0, 0, ""
     has_ended_cleanly = True
 
     def __init__(self, caller, authorize, number):
-        self.origin = ConnectionOrigin(server="echo")
-        self.ended = asyncio.Event()
+        super().__init__(ConnectionOrigin(server="echo"))
         self._whose = caller
         self._authorize = authorize
         self._number = number
 
     async def __aenter__(self):
-        sent, requests = anyio.create_memory_object_stream(100)
-        answers, received = anyio.create_memory_object_stream(100)
-        self._serving = asyncio.create_task(self._serve(requests, answers))
-        return received, sent
+        """Start nothing: it answers where it is asked."""
 
     async def __aexit__(self, *_):
         self.ended.set()
-        self._serving.cancel()
-        await asyncio.wait([self._serving])
-
-    async def wait_for_room(self):
-        pass
 
     def make_end_error(self, *, while_doing):
         return UpstreamError(f"ended {while_doing}", server="echo")
 
-    async def _serve(self, requests, answers):
-        async with requests, answers:
-            async for item in requests:
-                if isinstance(item.message, JSONRPCRequest):
-                    await answers.send(SessionMessage(await self._answer(item.message)))
+    async def send(self, message, *, headers, related=None):
+        if isinstance(message, JSONRPCRequest):
+            self.wire.receive(await self._answer(message))
 
     async def _answer(self, message):
         token = "nobody"
-        try:
-            if self._authorize is not None:
-                headers = await self._authorize.build_headers("https://x.example", self._whose)
-                token = headers["Authorization"].removeprefix("Bearer ")
-        except UpstreamError as error:
-            refused = ErrorData(code=-32000, message=str(error), data=error)
-            return JSONRPCError(jsonrpc="2.0", id=message.id, error=refused)
+        if self._authorize is not None:
+            headers = await self._authorize.build_headers("https://x.example", self._whose)
+            token = headers["Authorization"].removeprefix("Bearer ")
         result = RESULTS[message.method](json.dumps([token, self._number]))
         return JSONRPCResponse(
             jsonrpc="2.0", id=message.id, result={**result, "resultType": "complete"}
@@ -407,21 +384,18 @@ async def by_worker(setting, caller, server):
 
 
 async def by_intent_ahead(setting, caller, server):
-    try:
-        made = await run_workflow_ahead(
-            plan(server),
-            caller=caller,
-            prediction=uuid4(),
-            dependencies=AheadDependencies(
-                speculation=setting.speculator,
-                rules=lambda: setting.rules,
-                wait_s=PATIENCE_S,
-            ),
-            provenance={},
-            expected_s={f"{server}:who": 0.01},
-        )
-    except Exception as error:  # noqa: BLE001 - whatever became of it
-        return [str(error), None]
+    made = await WorkflowAhead(
+        plan=plan(server),
+        caller=caller,
+        prediction=uuid4(),
+        speculation=setting.speculator,
+        rules=lambda: setting.rules,
+        wait_s=PATIENCE_S,
+        provenance={},
+        expected_s={f"{server}:who": 0.01},
+    ).run()
+    if made.reasons:
+        return [made.fallback_reason, None]
     return read_text(made.raw_results["who"][0]["content"][0]["text"])
 
 

@@ -19,6 +19,7 @@ from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.mcp.kept_answers import FOLDER, AnswerFolder, KeptAnswer
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.webhooks import store as webhooks
 from gateway_project.wiring import snapshot
@@ -150,18 +151,6 @@ async def test_a_changed_resource_discards_what_was_called_ahead_at_its_server(m
         )
         reports["on_updated"]("notes", "file:///x", ["s"])
     assert "notes" in discarded
-
-
-async def test_a_database_change_is_picked_up():
-    tool = await run_in_database_thread(rows)
-    async with running() as readiness:
-        gateway = await served(readiness)
-        await run_in_database_thread(ToolFactory, server=tool.server, name="git_status")
-
-        async def both():
-            return "git:git_status" in gateway.effects.catalogue().tools
-
-        await until(both)
 
 
 async def test_a_tool_is_visible_only_once_its_server_is_callable(monkeypatch):
@@ -418,6 +407,52 @@ async def test_a_server_whose_tools_change_is_listed_again():
         await until(grown)
         connected = await run_in_database_thread(lambda: Server.objects.get().last_connected_at)
         assert connected is not None
+
+
+async def test_a_tool_can_be_called_as_soon_as_its_server_has_announced_it():
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
+    script = str(BASE / "tests" / "servers" / "stateless.py")
+    await run_in_database_thread(
+        ServerFactory, name="stateless", command=sys.executable, args=[script]
+    )
+    async with running() as readiness:
+        gateway = await served(readiness)
+
+        async def discovered():
+            return "stateless:grow" in gateway.effects.catalogue().tools
+
+        await until(discovered)
+        await call_tool(gateway.effects.upstream, "stateless", "grow", {})
+        assert "stateless:grown" not in gateway.effects.catalogue().tools
+        await gateway.effects.await_listing("stateless:grown")
+        assert "stateless:grown" in gateway.effects.catalogue().tools
+        await call_tool(gateway.effects.upstream, "stateless", "grown", {})
+
+
+@pytest.mark.parametrize(
+    ("lose", "keeps"),
+    [
+        (lambda: Tool.objects.update(enabled=False), False),
+        (lambda: Server.objects.update(enabled=False), False),
+        (lambda: get_user_model().objects.update(is_active=False), False),
+        (lambda: ToolFactory(server=Server.objects.get(), name="git_show"), True),
+    ],
+)
+async def test_first_answers_are_forgotten_where_somebody_sees_less(lose, keeps):
+    await run_in_database_thread(rows)
+    folder = AnswerFolder(django_settings.FOREGATE.home / FOLDER)
+    async with running() as readiness:
+        await served(readiness)
+        folder.save("key", KeptAnswer(digest="d", body=b"{}"))
+        change = readiness.next_change
+        await run_in_database_thread(lose)
+        await change.wait()
+
+        async def settled():
+            return keeps or folder.load("key") is None
+
+        await until(settled)
+        assert (folder.load("key") is not None) == keeps
 
 
 async def test_the_model_is_loaded_once_there_is_a_client(embedder):

@@ -10,10 +10,9 @@ import pytest
 
 from gateway_project.foundation.advisory import AdvisoryLocks
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.wiring import discoverer
-from gateway_project.wiring.discoverer import ServerDiscoverer
+from gateway_project.wiring import relist
 from gateway_project.wiring.follow import CurrentSnapshot
-from gateway_project.wiring.relist import ServerRelister, record_changed_tool
+from gateway_project.wiring.relist import ServerDiscoverer, ServerRelister, record_changed_tool
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.gateway.test_wiring import embedder, running, served, until  # noqa: F401 - a fixture
 from tests.patience import PATIENCE_S
@@ -338,7 +337,7 @@ async def test_an_absent_database_leaves_it_due_and_a_defect_counts_as_failure(s
     stage.outcomes["a"] = ZeroDivisionError("a defect")
     await stage.look()
     row = await stage.row()
-    assert (row.failures, row.error_code) == (1, discoverer.INTERNAL_ERROR_CODE)
+    assert (row.failures, row.error_code) == (1, relist.INTERNAL_ERROR_CODE)
 
 
 async def test_a_row_newer_than_the_pools_spec_is_reloaded_first(stage):

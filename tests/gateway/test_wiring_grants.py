@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from django.conf import settings
 
-from execution.speculation_rules import GrantedDefinition
+from execution.speculation.rules import GrantedDefinition
 from execution.store import grants
 from gateway_project.foundation import notify
 from gateway_project.foundation.database import run_in_database_thread

@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from gateway_project.wiring import learn
+from gateway_project.wiring import memory
 from gateway_project.wiring.follow_graph import GraphKeeper
 from learning.dependencies import LearnedFromRun
 from tests.fakes import FakeEmbedder
@@ -10,7 +10,7 @@ INDEX = SimpleNamespace(current=object())
 
 
 def make_learner(sealer, **values):
-    return learn.make_learner(sealer=sealer, payloads=sealer, index=INDEX, **values)
+    return memory.make_learner(sealer=sealer, payloads=sealer, index=INDEX, **values)
 
 
 def test_learning_uses_the_model_only_once_it_is_loaded(sealer):

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from django.conf import settings
 
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.wiring.memory import make_memory
 from learning.memory.capture import Capture
 from learning.memory.event import EventKind

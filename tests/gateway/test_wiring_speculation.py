@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from execution.early_calls import NoSpeculation
-from execution.speculation_rules import GrantedDefinition, SpeculationGrants
+from execution.speculation.calls import Speculation
+from execution.speculation.rules import GrantedDefinition, SpeculationGrants
 from gateway_project.foundation.caller import Caller
+from gateway_project.mcp.kept_answers import AnswerFolder
 from gateway_project.readiness import Readiness
 from gateway_project.wiring import follow
 from gateway_project.wiring.follow import CurrentSnapshot
@@ -26,7 +27,7 @@ READ = tool("git:git_log", pk=1, danger=Danger.READ)
 OTHER = tool("time:now", pk=2)
 
 
-class RecordingSpeculation(NoSpeculation):
+class RecordingSpeculation(Speculation):
     def __init__(self):
         self.discarded, self.stopped = [], []
 
@@ -100,7 +101,9 @@ def test_a_changed_catalogue_discards_what_it_changes(speculation, changed, disc
     assert sorted(speculation.discarded) == discarded
 
 
-async def test_a_reloaded_snapshot_discards_what_changed(current, speculation, monkeypatch):
+async def test_a_reloaded_snapshot_discards_what_changed(
+    current, speculation, monkeypatch, tmp_path
+):
     async def load_snapshot(_load):
         return make_snapshot(replace(READ, definition_hash="f" * 64), OTHER)
 
@@ -122,7 +125,12 @@ async def test_a_reloaded_snapshot_discards_what_changed(current, speculation, m
     current.database_changed.set()
     following = asyncio.ensure_future(
         follow.refresh_snapshot(
-            current, Pool(), SignIns(), load=lambda: None, gateway=lambda new: new
+            current,
+            Pool(),
+            SignIns(),
+            load=lambda: None,
+            gateway=lambda new: new,
+            kept=AnswerFolder(tmp_path),
         )
     )
     await served.wait()

@@ -5,18 +5,18 @@ from uuid import uuid4
 
 import pytest
 
-from execution.prediction_outcome import Verdict
+from execution.speculation.outcome import Verdict
 from execution.store import speculations
 from execution.store.speculations import NewSpeculation
 from gateway_project.foundation import sealing
 from gateway_project.foundation.config import Config
 from gateway_project.readiness import NotReady
-from gateway_project.wiring.thresholds import load_presets, make_thresholds
+from gateway_project.wiring.memory import load_presets, make_thresholds
 from learning import outcomes
 from learning.memory.context import ContextKey, describe_context, hash_context
 from learning.store import thresholds as store
 from learning.thresholds.in_force import ThresholdTable
-from learning.thresholds.policy import EmaPolicy, Preset
+from learning.thresholds.policy import FixedPolicy, Preset
 
 KEY = ContextKey(context=11, domain=1)
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -28,8 +28,8 @@ def configured(home, **values):
 
 def test_the_policy_is_that_of_the_setting(tmp_path):
     assert make_thresholds(configured(tmp_path)).policy.name == "adaptive"
-    made = make_thresholds(configured(tmp_path, threshold_policy="ema"))
-    assert isinstance(made.policy, EmaPolicy)
+    made = make_thresholds(configured(tmp_path, threshold_policy="fixed:0.9"))
+    assert made.policy == FixedPolicy(0.9)
 
 
 @pytest.mark.parametrize("values", [{"threshold_policy": "best"}, {"threshold_presets": "files"}])

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from graph.algorithms.matrix import Matrix, matrix_from_arrays
-from graph.relations import PATH_KINDS, Relation, RelationKind
+from graph.relations import PATH_KINDS, Relation, RelationKind, is_binding_dependency
 
 CONFIDENCES = st.one_of(
     st.sampled_from((0.1, 0.25, 0.5, 0.75, 1.0)),
@@ -87,3 +87,15 @@ def undirected(graph: nx.DiGraph) -> nx.Graph:
         known = found.get_edge_data(one, other, {"weight": 0.0})
         found.add_edge(one, other, weight=known["weight"] + weight)
     return found
+
+
+def assert_weakest_of_a_cycle(one, relations):
+    graph = nx.DiGraph()
+    graph.add_nodes_from([one.source, one.target])
+    graph.add_edges_from(
+        (other.source, other.target)
+        for other in relations
+        if (is_binding_dependency(other), other.confidence)
+        >= (is_binding_dependency(one), one.confidence)
+    )
+    assert nx.has_path(graph, one.target, one.source)

@@ -55,16 +55,3 @@ def test_clauses_have_words_of_their_own():
     )
     assert len(encoded.clause_words) == 2
     assert sum(encoded.clause_words, ()) == encoded.words
-
-
-def test_no_intents_cost_nothing(django_assert_num_queries):
-    embedder = FakeEmbedder()
-    with django_assert_num_queries(0):
-        assert encode_intents([], embedder=embedder) == []
-    assert embedder.embedded == []
-
-
-def test_an_intent_without_words_is_encoded():
-    (encoded,) = encode_intents([read_intent("!?")], embedder=FakeEmbedder())
-    assert encoded.words == ()
-    assert encoded.clause_words == ((),)

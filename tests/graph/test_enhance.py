@@ -33,14 +33,6 @@ def remarks(relations, *tools, **rules):
     return [(remark.kind, remark.tool, remark.other_tool) for remark in enhanced.remarks]
 
 
-def test_without_relations_matches_are_unchanged():
-    assert shown([], 3, 1, 2) == [(3, "match"), (1, "match"), (2, "match")]
-
-
-def test_without_matches_nothing_is_added():
-    assert shown([needs(1, 2)]) == []
-
-
 def test_required_tools_are_listed_below_their_match_nearest_first():
     chain = [needs(1, 4), needs(4, 5), needs(1, 3)]
     assert shown(chain, 1, 2) == [
@@ -68,19 +60,6 @@ def test_providers_of_a_parameter_precede_mere_predecessors():
     assert [tool for tool, _ in shown([*both, guessed], 1)] == [1, 2, 3]
 
 
-def test_requirements_shared_by_more_tools_come_first():
-    relations = [needs(1, 2), needs(1, 3), needs(7, 3), needs(8, 3)]
-    assert [tool for tool, _ in shown(relations, 1)][:3] == [1, 3, 2]
-
-
-def test_a_shared_requirement_is_listed_once_below_the_best_match():
-    assert shown([needs(1, 3), needs(2, 3)], 1, 2) == [
-        (1, "match"),
-        (3, "required"),
-        (2, "match"),
-    ]
-
-
 def test_a_match_required_by_a_better_one_is_listed_below_it_with_its_score():
     enhanced = enhance_matches(Topology([needs(1, 3)]), found(1, 2, 3))
     assert [(entry.tool, entry.role) for entry in enhanced.entries] == [
@@ -89,14 +68,6 @@ def test_a_match_required_by_a_better_one_is_listed_below_it_with_its_score():
         (2, "match"),
     ]
     assert enhanced.entries[1].score == pytest.approx(0.88)
-
-
-def test_a_match_that_requires_a_better_one_stays_below_it():
-    assert shown([needs(2, 1)], 1, 2) == [(1, "match"), (2, "match")]
-
-
-def test_tools_that_require_each_other_are_listed_once():
-    assert shown([needs(1, 2), needs(2, 1)], 1) == [(1, "match"), (2, "required")]
 
 
 def test_an_unusable_required_tool_is_omitted_with_a_note_on_the_match():
@@ -126,14 +97,6 @@ def test_related_tools_rank_by_confidence_halved_over_two_relations():
         (5, 0.5),
         (3, 0.331),
     ]
-
-
-def test_a_path_of_two_relations_must_reach_one_half():
-    weak = [
-        relation(1, RelationKind.OFTEN_USED_WITH, 2, 0.7),
-        relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.7),
-    ]
-    assert shown(weak, 1) == [(1, "match"), (2, "related")]
 
 
 @pytest.mark.parametrize(
@@ -167,36 +130,6 @@ def test_at_most_three_related_tools_are_added_ties_by_usage_rank_and_key():
     assert [tool for tool, _ in ranked] == [1, 5, 4, 2]
 
 
-def test_an_optimizing_tool_only_breaks_ties():
-    relations = [relation(1, RelationKind.OFTEN_USED_WITH, tool, 0.9) for tool in (2, 3, 4, 5)]
-    faster = [relation(5, RelationKind.OPTIMIZES, 1), relation(6, RelationKind.OPTIMIZES, 1)]
-    listed = [tool for tool, _ in shown([*relations, *faster], 1, usage_counts={4: 9})]
-    assert listed == [1, 5, 4, 2]
-
-
-def test_a_validator_is_offered_after_its_match():
-    relations = [
-        relation(9, RelationKind.VALIDATES, 1, 0.8),
-        relation(1, RelationKind.VALIDATES, 8, 0.8),
-    ]
-    assert shown(relations, 1, 2) == [(1, "match"), (9, "related"), (2, "match")]
-
-
-def test_the_better_of_two_paths_to_a_related_tool_counts():
-    relations = [
-        relation(9, RelationKind.VALIDATES, 1, 0.6),
-        relation(1, RelationKind.PRECEDES, 9, 0.9),
-    ]
-    (entry,) = enhance_matches(Topology(relations), found(1)).related
-    assert entry.confidence == 0.9
-
-
-def test_only_outstanding_matches_add_related_tools():
-    relations = [relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.9)]
-    enhanced = enhance_matches(Topology(relations), [SearchMatch(1, 0.9), SearchMatch(2, 0.4)])
-    assert enhanced.related == ()
-
-
 @pytest.mark.parametrize(("score", "expected"), [(0.05, ()), (0.2, (3,))])
 def test_an_unlikely_match_adds_no_related_tool(score, expected):
     topology = Topology([relation(2, RelationKind.OFTEN_USED_WITH, 3, 0.9)])
@@ -208,18 +141,6 @@ def test_schema_evidence_alone_adds_only_certain_tools_after_all_matches():
     unsure = [relation(1, RelationKind.PROVIDES, 3, 0.79, sources=SCHEMA)]
     sure = [relation(1, RelationKind.PROVIDES, 4, 0.8, sources=SCHEMA)]
     assert shown([*unsure, *sure], 1, 2) == [(1, "match"), (2, "match"), (4, "related")]
-
-
-def test_tools_two_relations_away_follow_all_matches():
-    relations = [
-        relation(1, RelationKind.PRECEDES, 3, 0.9),
-        relation(3, RelationKind.PRECEDES, 4, 0.9),
-    ]
-    assert [tool for tool, _ in shown(relations, 1, 2)] == [1, 3, 2, 4]
-
-
-def test_nothing_is_related_by_requiring_the_same_tool():
-    assert shown([needs(1, 3), needs(4, 3)], 1) == [(1, "match"), (3, "required")]
 
 
 def test_no_path_leads_through_an_unusable_tool():
@@ -283,27 +204,6 @@ def test_observed_relations_are_guesses_until_runs_are_counted():
 
     assert shown([seen(0.0)], 1) == [(1, "match")]
     assert shown([seen(1.0)], 1) == [(1, "match"), (2, "related")]
-
-
-def test_nothing_is_related_to_a_match_for_depending_on_it():
-    relations = [
-        needs(3, 1),
-        needs(4, 1, required=False),
-        relation(5, RelationKind.PRECEDES, 3, 1.0),
-    ]
-    assert shown(relations, 1) == [(1, "match")]
-    habit = relation(3, RelationKind.OFTEN_USED_WITH, 1, 0.6)
-    assert shown([*relations, habit], 1)[:2] == [(1, "match"), (3, "related")]
-    (entry, *_) = enhance_matches(Topology([*relations, habit]), found(1)).related
-    assert entry.confidence == 0.6
-
-
-def test_providers_and_consumers_of_a_match_are_related():
-    relations = [
-        relation(3, RelationKind.PROVIDES, 1, 0.9),
-        relation(1, RelationKind.PROVIDES, 4, 0.8),
-    ]
-    assert shown(relations, 1) == [(1, "match"), (3, "related"), (4, "related")]
 
 
 def test_a_replacement_is_listed_right_before_the_replaced_match():

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.closure import collect_closure
+from benchmarks.evaluation.closure import collect_closure
 from graph.algorithms.run_order import order_for_running
 from graph.enhance.answer import RemarkKind, SearchMatch
 from graph.enhance.enhance import enhance_matches

@@ -1,5 +1,4 @@
 import asyncio
-import gc
 import sys
 import threading
 from contextlib import asynccontextmanager
@@ -15,9 +14,9 @@ from gateway_project.foundation.database import run_in_database_thread
 from graph import graph_cache
 from graph.graph_cache import GraphCache
 from graph.models import ToolDependency
-from graph.record import GraphMetric, RelationClaim, RelationObservation
+from graph.record import RelationClaim, RelationObservation
 from graph.relations import RelationKind
-from graph.store import metrics, relations, views
+from graph.store import relations, views
 from tests.factories import TeamFactory, ToolFactory
 from tests.patience import PATIENCE_S
 from tools.models import Server, Team, Tool
@@ -118,25 +117,6 @@ async def test_writes_of_other_processes_are_followed(tools):
         assert await process.wait() == 0
 
 
-async def test_changes_are_applied_individually(tools):
-    a, b, c = tools
-    async with following() as (kept, until):
-        pk = await run_in_database_thread(curate, a, b)
-        await until(lambda: keys(kept.topology(None)) == {(a, b, RelationKind.PRECEDES)})
-        first = kept.topology(None)
-        await run_in_database_thread(curate, a, b, confidence=0.25)
-        await until(
-            lambda: kept.topology(None).get(a, b, RelationKind.PRECEDES).confidence == 0.25
-        )
-        await run_in_database_thread(ToolDependency.objects.filter(pk=pk).update, target=c)
-        await until(lambda: keys(kept.topology(None)) == {(a, c, RelationKind.PRECEDES)})
-        await run_in_database_thread(
-            relations.reject_relation, a, c, RelationKind.PRECEDES, at=NOW
-        )
-        await until(lambda: len(kept.topology(None)) == 0)
-        assert keys(first) == {(a, b, RelationKind.PRECEDES)}
-
-
 @pytest.mark.parametrize("what", [Tool, Server])
 async def test_relations_of_deleted_tools_and_servers_are_dropped(tools, what):
     a, b, c = tools
@@ -147,24 +127,6 @@ async def test_relations_of_deleted_tools_and_servers_are_dropped(tools, what):
         gone = what.objects.filter(pk=a) if what is Tool else what.objects.filter(tools=a)
         await run_in_database_thread(gone.delete)
         await until(lambda: keys(kept.topology(None)) == {(b, c, RelationKind.PRECEDES)})
-
-
-async def test_many_simultaneous_changes_are_all_applied():
-    tools = [tool.pk for tool in await run_in_database_thread(ToolFactory.create_batch, 25)]
-    claims = [claim(a, b, confidence=0.5) for a in tools for b in tools if a != b]
-    async with following() as (kept, until):
-        await run_in_database_thread(relations.replace_derived, claims, at=NOW)
-        await until(lambda: len(kept.topology(None)) == len(claims) == 600)
-        await run_in_database_thread(relations.replace_derived, claims[:7], at=NOW)
-        await until(lambda: len(kept.topology(None)) == 7)
-
-
-async def test_new_metrics_are_seen(tools):
-    async with following() as (kept, until):
-        await run_in_database_thread(
-            metrics.replace_metrics, {tools[0]: GraphMetric(1.0, 0, 0.0, 0.0)}
-        )
-        await until(lambda: kept.metrics == {tools[0]: GraphMetric(1.0, 0, 0.0, 0.0)})
 
 
 async def test_a_team_sees_shared_and_own_relations(tools):
@@ -333,42 +295,6 @@ async def test_an_unknown_notification_reloads_everything(tools, payload):
     await run_in_database_thread(curate, *tools[:2])
     kept.handle_notification(payload)
     await kept.reload_stale()
-    assert len(kept.topology(None)) == 1
-
-
-async def test_named_changes_are_dropped_while_a_full_reload_is_due():
-    kept = GraphCache()
-    kept.handle_notification("relations:1,2")
-    assert not kept._stale.relations
-    kept._stale.everything = False
-    kept.handle_notification("relations:1,2")
-    assert list(kept._stale.relations) == [1, 2]
-    kept.invalidate()
-    assert not kept._stale.relations
-
-
-@pytest.mark.parametrize("many", [1, 2])
-async def test_loaded_relations_are_not_collected_as_young_objects(tools, monkeypatch, many):
-    aged = []
-    monkeypatch.setattr(graph_cache, "GARBAGE_AGING_THRESHOLD", many)
-    monkeypatch.setattr(
-        graph_cache.garbage.LONG_LIVED, "add_all", lambda: aged.append(gc.isenabled())
-    )
-    await run_in_database_thread(curate, *tools[:2])
-    await GraphCache().reload_stale()
-    assert aged == ([False] if many == 1 else [])
-    assert gc.isenabled()
-
-
-async def test_too_many_named_changes_cause_a_full_reload(tools, monkeypatch):
-    monkeypatch.setattr(graph_cache, "MAX_INCREMENTAL", 2)
-    await run_in_database_thread(curate, *tools[:2])
-    kept = GraphCache()
-    await kept.reload_stale()
-    kept.handle_notification("relations:1,2")
-    kept.handle_notification("relations:2,3")
-    assert (kept._stale.everything, kept._stale.relations) == (True, {})
-    assert await kept.reload_stale()
     assert len(kept.topology(None)) == 1
 
 

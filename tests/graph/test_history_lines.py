@@ -43,11 +43,6 @@ def test_a_run_is_read_with_all_fields():
     )
 
 
-def test_omitted_fields_have_defaults():
-    one, _ = read(ROW | {"id": 7})
-    assert (one.key, one.succeeded, one.at) == ("7", True, NOW)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -126,28 +121,6 @@ def gold(names, edges=None, calls=None):
     return abstract_workflow(one.tasks), one, is_partial
 
 
-def test_a_chain_of_a_data_set_is_read_in_its_order():
-    done, one, _ = gold(["a", "b", "c"], [["a", "b"], ["b", "c"]])
-    assert (one.intent, done.tools) == ("Do it", (3, 4, 5))
-    assert [one.depends_on for one in done.tasks] == [(), ("t1",), ("t2",)]
-
-
-def test_edges_take_precedence_over_list_order():
-    done, _, _ = gold(["b", "a"], [["a", "b"]])
-    assert done.tools == (3, 4)
-
-
-def test_a_repeated_tool_depends_on_earlier_tasks():
-    done, _, _ = gold(["a", "b", "a"], [["a", "b"], ["b", "a"], ["a", "a"]])
-    assert done.tools == (3, 4, 3)
-    assert [one.depends_on for one in done.tasks] == [(), ("t1",), ("t1", "t2")]
-
-
-def test_tools_without_edges_wait_for_nothing():
-    done, _, _ = gold(["a", "b"])
-    assert [one.depends_on for one in done.tasks] == [(), ()]
-
-
 def test_calls_of_a_data_set_are_read_with_their_references():
     calls = [
         {"tool": "a", "args": {"query": "Rome"}, "label": "var1"},
@@ -157,11 +130,6 @@ def test_calls_of_a_data_set_are_read_with_their_references():
     done, one, is_partial = gold(["a", "b"], [["a", "b"]], calls)
     assert (done.tools, is_partial) == ((3, 3, 4), False)
     assert one.tasks[2].arguments == {"from": taken("t1", "/places/0/id"), "cost": "$5"}
-
-
-def test_calls_in_an_unknown_form_are_skipped_and_reported():
-    done, one, is_partial = gold(["a"], None, [["cd(folder='x')"]])
-    assert (done.tools, one.tasks[0].arguments, is_partial) == ((3,), {}, True)
 
 
 @pytest.mark.parametrize("depth", [200, 600, 2_000])
@@ -181,9 +149,3 @@ def test_more_tasks_than_are_recorded_are_refused_before_they_are_read():
         read(ROW | {"tasks": tasks})
     with pytest.raises(InvalidRun, match="it has 5,000 tasks"):
         gold(["a"] * 5_000, [["a", "a"]] * 20_000)
-
-
-def test_a_literal_of_a_data_set_that_looks_like_a_reference_is_escaped():
-    calls = [{"tool": "a", "args": {"x": taken("t9"), "y": {"$ref": "#/a"}}, "label": None}]
-    _, one, _ = gold(["a"], None, calls)
-    assert one.tasks[0].arguments == {"x": {"$literal": taken("t9")}, "y": {"$ref": "#/a"}}

@@ -29,12 +29,6 @@ def test_all_dependents_of_listed_tools_are_ordered():
     assert order(relations, 1, 2, 3, 4, 5, 6) == (3, 2, 5, 4)
 
 
-def test_without_anything_that_orders_there_is_no_order():
-    assert order([Relation(1, 2, RelationKind.OFTEN_USED_WITH, 1.0)], 1, 2) == ()
-    assert order([before(2, 3)], 1, 2, 3) == ()
-    assert order([]) == ()
-
-
 @pytest.mark.parametrize(
     ("confidence", "sources", "expected"),
     [
@@ -62,11 +56,6 @@ def test_the_higher_ranked_of_rival_tools_is_used(kind):
     relations = [before(2, 1), before(3, 1), Relation(3, 2, kind, 1.0)]
     assert order(relations, 1, 2, 3) == (2, 1)
     assert order(relations, 1, 3, 2) == (3, 1)
-
-
-def test_dependents_of_a_rival_are_omitted_with_it():
-    relations = [before(2, 1), needs(4, 3), Relation(2, 3, RelationKind.ALTERNATIVE_TO, 1.0)]
-    assert order(relations, 1, 2, 4, 3) == (2, 1)
 
 
 def test_the_weakest_dependency_of_a_cycle_is_reported():

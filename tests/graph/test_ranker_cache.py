@@ -83,10 +83,6 @@ async def test_without_history_the_shipped_models_are_used(tools, kept):
     assert found.knowledge.totals == {}
 
 
-async def test_without_a_model_there_is_nothing(sealer):
-    assert await RankerCache(None, sealer=sealer).load(None) is None
-
-
 async def test_concurrent_requests_load_a_fitted_model_once(tools, learn, kept, reads):
     await learn(run("r1", "Send it", task("x", tools[1], to="ann")))
     async with asyncio.TaskGroup() as group:
@@ -163,16 +159,6 @@ async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, mon
         follows.cancel()
 
 
-async def test_an_initially_unavailable_database_is_retried(tools, kept, monkeypatch):
-    def away(*_):
-        raise django.db.OperationalError("gone")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fitted_models, "load_digest", away)
-        assert await kept.load(None) is None
-    assert await kept.load(None) is not None
-
-
 async def test_an_unreadable_model_falls_back_to_the_shipped_one(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
     await run_in_database_thread(FittedModel.objects.update, content=b"torn", bindings=b"torn")
@@ -228,13 +214,6 @@ async def test_with_another_key_shipped_and_unsealed_models_are_used(tools, lear
     assert [one["event"] for one in logs] == ["rankers.model_unusable"]
 
 
-async def test_only_some_teams_stay_in_memory(tools, learn, kept, reads, monkeypatch):
-    monkeypatch.setattr(ranker_cache, "MAX_TEAMS", 2)
-    for team in (None, 1, 2, None):
-        await kept.load(team)
-    assert list(kept._models_by_team) == [2, None]
-
-
 async def test_requested_models_are_loaded_in_the_background(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
     assert kept.find_or_request(None) is None
@@ -244,9 +223,3 @@ async def test_requested_models_are_loaded_in_the_background(tools, learn, kept)
             await asyncio.sleep(0.01)
         loading.cancel()
     assert found.ranker.past_intent_count == 1
-
-
-async def test_without_an_embedding_model_nothing_is_requested(sealer):
-    kept = RankerCache(None, sealer=sealer)
-    assert kept.find_or_request(None) is None
-    assert not kept._due

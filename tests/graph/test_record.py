@@ -5,11 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph import record
-from graph.record import RelationObservation, RelationRecord, SelfRelationError
+from graph.record import RelationObservation, RelationRecord
 from graph.relations import (
-    NO_DETAIL,
-    SHIPPED,
-    SYMMETRIC_KINDS,
     Evidence,
     EvidenceSource,
     RelationKind,
@@ -46,24 +43,12 @@ def seen(source, target, kind=RelationKind.PRECEDES, *, at=NOW, **counts):
     return RelationObservation(source=source, target=target, kind=kind, at=at, **counts)
 
 
-def test_a_relation_without_evidence_is_invisible():
-    assert record.view_for_team(relation(), None, now=NOW) is None
-
-
-def test_a_rejected_relation_is_invisible_despite_evidence():
-    assert record.view_for_team(relation(said(), rejected=True), None, now=NOW) is None
-
-
 def test_team_observations_are_visible_to_that_team_only():
     one = relation(said(EvidenceSource.OBSERVED, confidence=None, successes=9.0, team=7))
     assert record.view_for_team(one, None, now=NOW) is None
     assert record.view_for_team(one, 8, now=NOW) is None
     assert record.view_for_team(one, 7, now=NOW).confidence > 0.5
     assert one.observing_teams == {7}
-
-
-def test_a_plain_relation_has_no_detail():
-    assert record.view_for_team(relation(said()), None, now=NOW).detail is NO_DETAIL
 
 
 def test_the_detail_contains_everything_known():
@@ -102,18 +87,6 @@ def test_the_detail_contains_everything_known():
     assert record.view_for_team(one, None, now=NOW).detail["seconds"] == pytest.approx(10.0)
 
 
-@pytest.mark.parametrize("kind", RelationKind)
-def test_symmetric_kinds_have_one_key(kind):
-    assert (record.storage_key(2, 1, kind) == record.storage_key(1, 2, kind)) == (
-        kind in SYMMETRIC_KINDS
-    )
-
-
-def test_a_tool_is_not_related_to_itself():
-    with pytest.raises(SelfRelationError, match="tool 3 cannot be related to itself"):
-        record.merge_observations([seen(3, 3)])
-
-
 @given(st.lists(observations, max_size=12))
 def test_evidence_is_summed_once_with_decay(batch):
     gathered = record.merge_observations(batch)
@@ -136,16 +109,3 @@ def test_times_are_averaged_over_successes(first, second, expected):
     batch = [seen(1, 2, successes=1.0, seconds=first), seen(1, 2, successes=3.0, seconds=second)]
     (one,) = record.merge_observations(batch)
     assert one.seconds == expected
-
-
-def test_times_without_any_success_are_kept():
-    (one,) = record.merge_observations([seen(1, 2, seconds=2.0), seen(1, 2, seconds=4.0)])
-    assert one.seconds == 4.0
-
-
-def test_only_a_persons_claim_counts_as_curated_here():
-    shipped = said(EvidenceSource.CURATED, origin=SHIPPED)
-    imported = said(EvidenceSource.IMPORTED, origin="ann")
-    own = said(EvidenceSource.CURATED, origin="ann")
-    assert relation(shipped, imported).curated_evidence is None
-    assert relation(imported, own).curated_evidence is own

@@ -8,15 +8,14 @@ from gateway_project.foundation.database import run_in_database_thread
 from graph.encode import encode_intents
 from graph.models import LearnedBinding, PatternEmbedding, PatternRun, WorkflowPattern
 from graph.patterns import InvalidRun
-from graph.record_runs import RecordedRuns, record_runs
+from graph.record_runs import record_runs
 from graph.store import binding_uses, patterns
-from graph.store.recording import TeamDeleted
+from graph.store.recording import RecordedRuns, TeamDeleted
 from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE
 from graph.suggestion.intent import reading
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, taken, task
-from tools.embed.embedder import EmbeddingUnavailable
 from tools.models import Tool
 from tools.query_text import QueryError
 
@@ -31,13 +30,6 @@ SCHEMA = {
         "is_short": {"type": "boolean"},
     },
 }
-
-
-class Missing(FakeEmbedder):
-    """A model that cannot be loaded."""
-
-    def embed(self, texts, *, kind):
-        raise EmbeddingUnavailable("no such file")
 
 
 @pytest.fixture
@@ -145,15 +137,6 @@ def test_equal_runs_share_a_pattern_regardless_of_values(tools, record):
     assert (one.last_seen_at - one.first_seen_at).days == 2
 
 
-def test_another_intent_or_another_workflow_is_another_pattern(tools, record):
-    record(
-        run("r1", "Send the report", task("x", tools[0])),
-        run("r2", "Send the report", task("x", tools[1])),
-        run("r3", "Throw the report away", task("x", tools[0])),
-    )
-    assert WorkflowPattern.objects.count() == 3
-
-
 def test_the_same_key_is_another_run_in_another_team(tools, record):
     team = TeamFactory()
     record(flight("r1", tools))
@@ -216,31 +199,10 @@ def test_runs_of_a_deleted_team_are_refused(tools, record):
         record(flight("r1", tools), team=999_999)
 
 
-@pytest.mark.parametrize("intent", ["x", "Send it. " * 12_000, "\x07Send\x00 it\u200b"])
-def test_odd_intents_are_recorded(tools, record, intent):
-    assert record(run("r1", intent, task("x", tools[0]))).new_runs == 1
-
-
 def test_values_and_keys_postgresql_cannot_store_are_handled(tools, record, sealer):
     odd = {"ci\x00ty": "a\x00b", "surrogate\ud800": "\udfff", "k" * 300: 1}
     record(*(run(f"r{n}", "Send it", task("x", tools[0], **odd)) for n in range(3)))
     assert binding_uses.load_knowledge(None, sealer).run_counts == {tools[0]: 3}
-
-
-def test_without_a_model_runs_are_recorded_to_be_embedded_later(tools, record, embedder, sealer):
-    assert record(flight("r1", tools), by=Missing()) == RecordedRuns(
-        new_runs=1, patterns=1, unembedded=1
-    )
-    assert patterns.load_history(None, embedder.model, sealer=sealer) == []
-    assert record(flight("r2", tools)) == RecordedRuns(new_runs=1)
-    assert len(patterns.load_history(None, embedder.model, sealer=sealer)) == 1
-
-
-def test_an_intent_is_embedded_once_where_its_arguments_teach_nothing(tools, record, embedder):
-    record(run("r1", "Send it", task("x", tools[0])))
-    known = len(embedder.embedded)
-    record(run("r2", "Send it", task("x", tools[0])))
-    assert len(embedder.embedded) == known
 
 
 class TestWhatArgumentsShow:
@@ -297,13 +259,6 @@ class TestWhatArgumentsShow:
         assert binding_uses.load_knowledge(None, sealer).totals == {}
         assert binding_uses.load_knowledge(team.pk, sealer).constants[tools[0], "city"]
 
-    def test_team_and_shared_counts_are_added(self, tools, record, sealer):
-        team = TeamFactory()
-        for of in (team.pk, None):
-            record(*self.runs(tools, [{"city": "Rome"}] * 3), team=of)
-        (one,) = binding_uses.load_knowledge(team.pk, sealer).constants[tools[0], "city"]
-        assert one.count == 6
-
 
 class TestToolsThatGo:
     def test_a_pattern_of_a_deleted_tool_is_kept_but_not_used(
@@ -316,17 +271,6 @@ class TestToolsThatGo:
             one.tools for one in patterns.load_history(None, embedder.model, sealer=sealer)
         ] == [(tools[1],)]
         assert binding_uses.load_knowledge(None, sealer).totals == {}
-
-    def test_a_restored_tool_regains_its_patterns(self, tools, record, embedder, sealer):
-        record(flight("r1", tools))
-        gone = Tool.objects.get(pk=tools[0])
-        server = gone.server
-        gone.delete()
-        back = ToolFactory(server=server, name="a", input_schema=SCHEMA)
-        assert [
-            one.tools for one in patterns.load_history(None, embedder.model, sealer=sealer)
-        ] == [(back.pk,)]
-        assert record(flight("r2", [back.pk])) == RecordedRuns(new_runs=1)
 
 
 @pytest.mark.django_db(transaction=True)

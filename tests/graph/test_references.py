@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.foundation import canonical
 from gateway_project.foundation.references import (
     escape_literals,
     is_reference_mark,
@@ -12,7 +11,6 @@ from gateway_project.foundation.references import (
     parse_item,
     parse_literal,
     parse_reference,
-    unescape_literals,
 )
 
 KEYS = st.sampled_from(["$ref", "pointer", "$item", "$literal", "a", "b/c", "d~e", ""])
@@ -42,16 +40,7 @@ JSON = st.recursive(
     ],
 )
 def test_references_are_found_at_any_depth_and_literals_are_none(value, found):
-    assert list(iterate_references(value)) == found
-
-
-def test_references_are_found_at_any_depth():
-    value = make_reference("a", "/x")
-    for _ in range(10_000):
-        value = [{"more": value}]
-    ((path, target),) = iterate_references(value)
-    assert target == ("a", "/x")
-    assert canonical.resolve_pointer(value, path) == make_reference("a", "/x")
+    assert [(where, target[:2]) for where, target in iterate_references(value)] == found
 
 
 @pytest.mark.parametrize(
@@ -68,23 +57,8 @@ def test_a_malformed_reference_is_recognised_as_such(value):
     assert (parse_reference(value), parse_item(value)) == (None, None)
 
 
-def test_a_literal_may_be_null():
-    assert parse_literal({"$literal": None}) == (None,)
-
-
 @given(JSON)
 def test_escaped_values_contain_no_references(value):
     assert all(
         parse_literal(mark.value) is not None for mark in iterate_marks(escape_literals(value))
     )
-
-
-@given(JSON)
-def test_unescaping_restores_references(value):
-    assert unescape_literals(escape_literals(value)) == value
-
-
-@given(JSON)
-def test_a_mark_is_found_where_its_path_leads(value):
-    for mark in iterate_marks(value):
-        assert canonical.resolve_pointer(value, mark.path) is mark.value

@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from gateway_project.foundation import advisory
 from gateway_project.foundation.database import run_in_database_thread
-from graph import measure, output_shape, refresh, shipped
+from graph import output_shape, refresh, shipped
 from graph.data_flow import derive
 from graph.data_flow.derive import DataFlow
 from graph.graph_cache import GraphCache
@@ -20,7 +19,7 @@ from graph.store.relations import RelationChanges
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, store_definition
 from tests.patience import PATIENCE_S
 from tools.definition import Definition
-from tools.models import Server, Tool
+from tools.models import Tool
 
 pytestmark = pytest.mark.django_db
 
@@ -78,14 +77,6 @@ def test_an_unchanged_graph_is_not_refreshed(tools, derived, django_assert_max_n
     assert len(derived) == 1
 
 
-def test_force_recomputes_everything(tools, derived):
-    refresh.refresh_graph(now=NOW)
-    done = refresh.refresh_graph(now=NOW, force=True)
-    assert done.derived == RelationChanges()
-    assert done.computed
-    assert len(derived) == 2
-
-
 def test_a_new_definition_has_relations_derived_anew(tools, derived):
     refresh.refresh_graph(now=NOW)
     ToolFactory()
@@ -127,18 +118,6 @@ def test_a_change_during_a_refresh_leaves_the_graph_outdated(
     assert refresh.is_outdated(now=NOW)
 
 
-def test_changed_trust_derives_relations_again(tools, derived):
-    refresh.refresh_graph(now=NOW)
-    Server.objects.filter(tools=tools[0]).update(trusted=True)
-    assert refresh.refresh_graph(now=NOW).derived is not None
-
-
-def test_switching_a_tool_off_changes_nothing(tools, derived):
-    refresh.refresh_graph(now=NOW)
-    Tool.objects.filter(pk=tools[1]).update(enabled=False)
-    assert not refresh.is_due(now=NOW)
-
-
 def test_a_curated_change_recomputes_metrics_only(tools, derived):
     refresh.refresh_graph(now=NOW)
     relations.reject_relation(tools[0], tools[1], RelationKind.PROVIDES, at=NOW)
@@ -176,32 +155,12 @@ def test_retracting_a_claim_restores_the_shipped_relation(tools, derived, monkey
     monkeypatch.setattr(shipped, "find_shipped_relations", lambda _: [known])
     refresh.refresh_graph(now=NOW)
     relations.curate_relation(replace(known, reason="mine"), by="ann", at=NOW)
-    refresh.refresh_graph(now=NOW, force=True)
+    refresh.refresh_graph(now=NOW)
     assert relations.find_relation(*known.key).reason == "mine"
     relations.withdraw_curation(*known.key)
     assert relations.find_relation(*known.key) is None
     refresh.refresh_graph(now=NOW)
     assert relations.find_relation(*known.key).reason == "shipped"
-
-
-def test_ranks_start_from_stored_values(tools, derived, monkeypatch):
-    refresh.refresh_graph(now=NOW)
-    stored, compute, told = metrics.load_metrics(), measure.measure_topology, []
-
-    def measured(topology, *, known):
-        told.append(known)
-        return compute(topology, known=known)
-
-    monkeypatch.setattr(measure, "measure_topology", measured)
-    refresh.refresh_graph(now=NOW, force=True)
-    assert told == [stored]
-
-
-def test_without_relations_there_are_no_metrics_and_nothing_to_remember():
-    done = refresh.refresh_graph(now=NOW)
-    assert (done.computed, done.snapshot) == (True, None)
-    assert not ToolMetric.objects.exists()
-    assert not refresh.is_due(now=NOW)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -312,28 +271,6 @@ class TestSnapshots:
         assert refresh.refresh_graph(now=NOW + DAY).snapshot is not None
         assert refresh.refresh_graph(now=NOW + 2 * DAY).snapshot is None
 
-    def test_a_snapshot_is_taken_on_demand(self, tools, derived):
-        refresh.refresh_graph(now=NOW)
-        pk = refresh.refresh_graph(now=NOW, snapshot="before import").snapshot
-        assert snapshots.load_headers()[0].pk == pk
-        assert [one.reason for one in snapshots.load_headers()] == ["before import", "scheduled"]
-
-    def test_a_snapshot_contains_tools_metrics_and_relations(self, tools, derived):
-        pk = refresh.refresh_graph(now=NOW).snapshot
-        content = snapshots.load_content(pk)
-        assert {tool["id"] for tool in content["tools"]} == {
-            f"{tool.server.name}:{tool.name}" for tool in Tool.objects.select_related("server")
-        }
-        assert content["tools"][0].keys() > {"pagerank", "community", "betweenness", "closeness"}
-        assert content["relations"][0] == {
-            "source": 0,
-            "target": 1,
-            "kind": "provides",
-            "confidence": 0.5,
-        }
-        taken = snapshots.load_newest()
-        assert (taken.tools, taken.relations, taken.reason) == (4, 3, "scheduled")
-
     def test_thirty_scheduled_and_thirty_other_snapshots_are_kept(self):
         for number in range(33):
             for reason in ("scheduled", "by hand"):
@@ -350,16 +287,6 @@ class TestSnapshots:
 
 @pytest.mark.django_db(transaction=True)
 class TestTogether:
-    async def test_a_concurrent_refresh_is_skipped(self, derived):
-        async with advisory.hold_lock(refresh.LOCK_NAME, timeout_s=PATIENCE_S):
-            done = await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=0.0)
-            assert done.is_busy
-            assert (
-                await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=0.05)
-            ).is_busy
-        done = await run_in_database_thread(refresh.refresh_graph, now=NOW, wait_s=PATIENCE_S)
-        assert not done.is_busy
-
     async def test_two_at_once_derive_once(self, derived):
         await run_in_database_thread(ToolFactory.create_batch, 4)
         async with asyncio.TaskGroup() as group:

@@ -52,15 +52,6 @@ async def test_shapes_widen_with_observed_results():
     assert len(changes) == 2
 
 
-async def test_a_new_definition_resets_the_shape():
-    tool = await run_in_database_thread(ToolFactory)
-    kept = ShapeRecorder()
-    for version, result in (("v1", {"id": 1}), ("v2", {"name": "x"})):
-        kept.enqueue_result(tool.pk, None, version, result)
-        await kept.flush()
-    assert await run_in_database_thread(stored) == {(tool.pk, None): ("v2", {"name"}, 1)}
-
-
 async def test_each_team_has_separate_counts():
     tool, team = (
         await run_in_database_thread(ToolFactory),

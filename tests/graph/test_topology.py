@@ -2,14 +2,11 @@ import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import networkx as nx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.relations import (
     SYMMETRIC_KINDS,
-    EvidenceSource,
     Relation,
     RelationKind,
     is_binding_dependency,
@@ -51,11 +48,6 @@ def test_the_topology_contains_exactly_the_added_relations(drawn):
     check(topology, list(expected.values()))
 
 
-@given(relations(tools=4))
-def test_bulk_loading_equals_individual_insertion(drawn):
-    check(Topology(iter(drawn)), drawn)
-
-
 def check(topology, expected):
     """Compare every answer with one looked up in a plain list."""
     assert sorted(topology.iterate_relations()) == sorted(expected)
@@ -92,12 +84,6 @@ def check_arcs(topology, tool, arcs):
     }
     in_order = sorted(around.items(), key=lambda arc: (-arc[1], arc[0]))
     assert list(topology.neighbours(tool).items()) == in_order
-
-
-@given(relations(tools=3), relations(tools=3))
-def test_the_last_of_relations_with_the_same_key_counts(drawn, again):
-    last = {relation.key: relation for relation in [*drawn, *again]}
-    check(Topology([*drawn, *again]), list(last.values()))
 
 
 @given(relations(tools=4), relations(tools=4))
@@ -145,15 +131,6 @@ def test_relations_among_given_tools_exclude_others():
     assert list(topology.relations_between(3, 1)) == [TOGETHER]
 
 
-def test_tools_without_relations_are_nowhere():
-    topology = Topology([NEEDS]).with_changes({NEEDS.key: None}).with_changes({NEEDS.key: None})
-    assert 1 not in topology
-    assert (topology.collect_tools(), len(topology)) == (set(), 0)
-    assert not topology.successors(1)
-    assert not topology.neighbours(1)
-    assert list(topology.relations_of(1)) == []
-
-
 def test_garbage_collection_is_resumed_after_loading():
     seen = []
     gc.enable()
@@ -165,19 +142,3 @@ def test_garbage_collection_is_resumed_after_loading():
         assert not gc.isenabled()
     finally:
         gc.enable()
-
-
-@given(relations())
-def test_a_networkx_graph_is_complete(drawn):
-    topology = Topology(one._replace(sources=(EvidenceSource.CURATED,)) for one in drawn)
-    graph = topology.to_networkx()
-    assert graph.number_of_edges() == len(drawn)
-    assert sorted(Topology.from_networkx(graph).iterate_relations()) == sorted(
-        topology.iterate_relations()
-    )
-
-
-def test_an_edge_of_a_networkx_graph_needs_a_kind():
-    graph = nx.MultiDiGraph([(1, 2)])
-    with pytest.raises(ValueError, match="0 is not a valid RelationKind"):
-        Topology.from_networkx(graph)

@@ -8,8 +8,8 @@ import pytest
 from gateway_project.foundation.database import run_in_database_thread
 from graph import usage_counter
 from graph.models import ToolUsage
+from graph.record import CallCount
 from graph.store import usage
-from graph.store.usage import CallCount
 from graph.usage_counter import UsageCounter
 from tests.factories import TeamFactory, ToolFactory
 from tests.patience import PATIENCE_S
@@ -63,18 +63,6 @@ async def test_a_team_sees_its_own_calls_and_those_without_a_team():
     assert dict(kept.usage_of_team(None)) == {tool.pk: 1, other.pk: 1}
     assert dict(kept.usage_of_team(GONE)) == {tool.pk: 1, other.pk: 1}
     assert GONE not in kept.usage_of_team(ours.pk)
-
-
-async def test_counts_of_two_processes_add_up():
-    tool = await run_in_database_thread(ToolFactory)
-    one, other = UsageCounter(), UsageCounter()
-    for kept in (one, other, one):
-        kept.count_call(tool.pk, None, False)
-        await kept.flush()
-    assert one.usage_of_team(None)[tool.pk] == 3
-    assert other.usage_of_team(None)[tool.pk] == 2
-    await other.load()
-    assert other.usage_of_team(None)[tool.pk] == 3
 
 
 async def test_counts_wait_while_the_database_is_away(monkeypatch):
@@ -168,18 +156,13 @@ async def test_the_first_write_loads_counts_that_failed_to_load(monkeypatch):
     assert dict(kept.usage_of_team(None)) == {tool.pk: 1, other.pk: 5}
 
 
-async def test_a_failed_write_does_not_stop_later_ones(monkeypatch):
-    tool = await run_in_database_thread(ToolFactory)
-    kept, add = UsageCounter(), usage.add_usage
+async def test_servers_called_lately_are_known_those_called_last_first():
+    tools = await run_in_database_thread(ToolFactory.create_batch, 3)
+    for tool, at in zip(tools, (NOW, LATER, datetime(2026, 11, 1, tzinfo=UTC)), strict=True):
+        counts = {(tool.pk, None): CallCount(1, 0)}
+        await run_in_database_thread(usage.add_usage, counts, at=at)
 
-    def odd(*_given, **_named):
-        raise ValueError("odd")
+    def recent():
+        return usage.load_recent_servers(since=NOW)
 
-    monkeypatch.setattr(usage, "add_usage", odd)
-    kept.count_call(tool.pk, None, False)
-    with pytest.raises(ValueError, match="odd"):
-        await kept.flush()
-    monkeypatch.setattr(usage, "add_usage", add)
-    kept.count_call(tool.pk, None, False)
-    assert await kept.flush()
-    assert (await run_in_database_thread(ToolUsage.objects.get)).calls == 1
+    assert await run_in_database_thread(recent) == [tools[1].server.name, tools[0].server.name]

@@ -7,7 +7,7 @@ import pytest
 from graph.ranker_cache import TeamModels
 from graph.suggestion.binding.knowledge import BindingKnowledge
 from graph.suggestion.binding.model import load_shipped_model
-from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
+from graph.suggestion.ranking.fit import fit_ranker
 from graph.weigh_past_use import MAX_SIMILAR, weigh_past_use
 from tests.fakes import FakeEmbedder
 from tests.graph.suggestion.ranking.small_catalogue import EMBEDDER, catalogue, past, view
@@ -47,25 +47,6 @@ def test_the_tool_that_similar_requests_used_is_likeliest(learned):
     assert found.familiarity > 0.5
     assert max(found.log_odds, key=found.log_odds.get) == MAIL
     assert (found.similar_requests, found.use_counts) == (MAX_SIMILAR, {MAIL: MAX_SIMILAR})
-
-
-def test_a_request_unlike_all_others_is_less_familiar(learned):
-    known, strange = weigh(REQUESTS[0], learned), weigh("convert money", learned)
-    assert strange.familiarity < known.familiarity
-    assert strange.similar_requests == 0
-
-
-def test_the_best_tools_by_text_are_weighed_in_any_case(learned):
-    found = weigh_past_use(
-        REQUESTS[0], tuple(INDEX.tools.tolist()), models=learned, index=INDEX, embedder=EMBEDDER
-    )
-    assert found.log_odds.keys() == set(INDEX.tools.tolist())
-    assert found.log_odds[MAIL] > found.log_odds[NOTE]
-
-
-def test_without_past_requests_nothing_is_known():
-    assert weigh("tell ann", models(prior_ranker(EMBEDDER.model))) is None
-    assert weigh("tell ann", None) is None
 
 
 @pytest.mark.parametrize(

@@ -150,27 +150,6 @@ class TestOneIntent:
         embed_intents(again, sealer=sealer)
         assert len(patterns.load_history(team.pk, again.model, sealer=sealer)) == 1
 
-    def test_ties_in_frequency_use_the_newest_order(self, tools, record, history):
-        a, b = tools
-        record(run("1", "do it", task("x", a), task("y", b), days_ago=2))
-        record(run("2", "do it", task("y", b), task("x", a), days_ago=1))
-        (past,) = history()
-        assert past.tools == (b, a)
-
-    def test_other_tools_or_intents_are_other_patterns(self, tools, record, history):
-        record(run("1", "do it", task("x", tools[0])))
-        record(run("2", "do it", task("x", tools[1])))
-        record(run("3", "do that", task("x", tools[1])))
-        record(run("4", "10.0.0.1", task("x", tools[1])))
-        record(run("5", "10.0.0.2", task("x", tools[1])))
-        assert len(history()) == 5
-
-    def test_only_the_newest_runs_are_learned_from(self, tools, record, history, monkeypatch):
-        monkeypatch.setattr(patterns, "MAX_HISTORY", 2)
-        for n, word in enumerate(("one", "two", "three")):
-            record(run(f"r{n}", f"send {word}", task("x", tools[0]), days_ago=n))
-        assert [(NOW - one.last_seen).days for one in history()] == [1, 0]
-
 
 class TestArguments:
     def test_names_that_look_like_values_are_masked(self, tools, record, sealer):
@@ -192,11 +171,6 @@ class TestArguments:
         assert told.totals == {(tools[1], "body"): 1, (tools[1], "user"): 1}
         shown = json.dumps([list(LearnedBinding.objects.values_list("pointer", "parameter"))])
         assert "4012" not in shown
-
-    def test_a_schema_as_an_argument_is_no_reference(self, tools, record):
-        order = {"type": "array", "items": {"$ref": "#/$defs/order"}}
-        assert record(run("r1", "check it", task("x", tools[0], body=order))).new_runs == 1
-        assert WorkflowPattern.objects.get().tasks[0]["references"] == []
 
     def test_only_arguments_named_in_the_schema_are_examined(self, record, embedder, sealer):
         names = [f"p{n}" for n in range(90)]

@@ -15,7 +15,7 @@ from mcp import Client
 from execution.runs import Runs
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp import handlers
-from gateway_project.mcp.failure import META_KEY
+from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.mcp.runtime import PreparedRuntime
 from tests.execution.run_setup import means, process
 from tests.gateway.catalogues import catalogue, tool
@@ -140,4 +140,4 @@ async def refused(client: Client, workflow: Any, **options: Any) -> dict[str, An
     asked = {"workflow": workflow, "options": {"wait_s": WAIT_S} | options}
     result = await client.call_tool("run_workflow", asked)
     assert result.is_error, result.structured_content
-    return {"text": result.content[0].text} | result.meta[META_KEY]
+    return {"text": result.content[0].text} | result.meta[ERROR_KEY]

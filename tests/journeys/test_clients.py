@@ -29,7 +29,9 @@ META_TOOLS = [
     "search_tools",
     "describe_tool",
     "run_intent",
+    "read_tool",
     "call_tool",
+    "read_workflow",
     "run_workflow",
     "get_run",
     "control_run",
@@ -72,7 +74,8 @@ async def client(
 @with_shared_client
 async def test_a_client_finds_a_tool_reads_about_it_and_calls_it(client):
     async with asyncio.timeout(JOURNEY_S):
-        assert [tool.name for tool in (await client.list_tools()).tools] == META_TOOLS
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        assert listed[: len(META_TOOLS)] == META_TOOLS
         found = await client.call_tool(
             "search_tools", {"query": "what is the current time in Tokyo", "limit": 2}
         )
@@ -185,7 +188,7 @@ async def test_mistakes_are_answered_with_the_way_out(client):
         assert "'timezon'" in text(wrong)
         misspelt = await client.call_tool("call_tool", {"tool": "time:get_curent_time"})
         assert "did you mean time:get_current_time" in text(misspelt)
-        direct = await client.call_tool("time__get_current_time", {"timezone": "UTC"})
+        direct = await client.call_tool("time:get_current_time", {"timezone": "UTC"})
         assert '{"tool": "time:get_current_time", "arguments": {}}' in text(direct)
 
 
@@ -307,7 +310,8 @@ def inspect(installation: Installation, *arguments: str) -> dict:
 @pytest.mark.full
 def test_the_inspector_lists_the_tools(installation):
     listed = inspect(installation, "--method", "tools/list")
-    assert [tool["name"] for tool in listed["tools"]] == META_TOOLS
+    names = [tool["name"] for tool in listed["tools"]]
+    assert names[: len(META_TOOLS)] == META_TOOLS
 
 
 @pytest.mark.full

@@ -244,13 +244,14 @@ def test_a_server_whose_keeper_was_killed_ends_once_its_last_user_is_gone(
 
 FIRST_START = """
 import sys
-from gateway_project.foundation.postgres import supervise, wire
+import psycopg
+from gateway_project.foundation.postgres import supervise
 from gateway_project.foundation.postgres.cluster import Cluster
 cluster = Cluster.from_json(sys.argv[1])
 sys.stdin.readline()
 supervise.ensure_running(cluster)
-with wire.WireSession(cluster.socket_file, database="foregate") as session:
-    print(session.execute("SELECT 1"), flush=True)
+with psycopg.connect(host=cluster.socket_folder, user="foregate", dbname="foregate") as session:
+    print(session.execute("SELECT 1").statusmessage, flush=True)
 sys.stdin.read()
 """
 

@@ -240,7 +240,8 @@ def test_the_path_between_two_tools_is_found_and_drawn(console: Console, page: A
     eventually(is_drawn)
     page.locator("[data-explorer][data-ready=yes]").wait_for()
     assert "2 tools" in page.locator("#path").inner_text()
-    kind = page.locator(".legend").get_by_role("button", name="precedes (1)")
+    # What the calls before have taught may be drawn, too: on a slow machine it has been learned.
+    kind = page.locator(".legend").get_by_role("button", name=re.compile(r"precedes \(\d\)"))
     kind.click()
     assert kind.get_attribute("aria-pressed") == "true"
     assert browser.find_barriers(page) == []

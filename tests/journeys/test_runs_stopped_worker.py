@@ -152,7 +152,7 @@ def test_a_gateway_whose_queue_has_no_tables_says_so_until_a_worker_makes_them()
         workflow = chain("fresh", tool="look", tasks=1, delay_ms=0)
         refused = gateway.call(1, "run_workflow", **asked(workflow, key="fresh", wait_s=0))
         assert refused["isError"]
-        assert "manage.py migrate" in refused["content"][0]["text"]
+        assert "manage.py upgrade" in refused["content"][0]["text"]
         with worker(fresh.installation, "maker") as maker:
             eventually(lambda: served(gateway))
             done = run(gateway, 3, asked(workflow, key="fresh", wait_s=PATIENCE_S))

@@ -104,12 +104,18 @@ def run_workflow(folder: Path) -> dict[str, object]:
     """Run a workflow by the command, in the installation that the dump is of."""
     home = folder / "home"
     installation.prepare_home(home)
-    url = dump.database_url(connections[ALIAS].get_connection_params())
     workflow = installation.write_inputs(home)["workflow.json"]
+    answer: dict[str, object] = json.loads(run_command(home, "run", str(workflow), "--json"))
+    return answer
+
+
+def run_command(home: Path, *command: str, servers: Path = installation.SERVERS) -> str:
+    """Run a command in the installation that the dump is of; return what it prints."""
+    url = dump.database_url(connections[ALIAS].get_connection_params())
     done = subprocess.run(
-        [sys.executable, str(BASE / "manage.py"), "run", str(workflow), "--json"],
+        [sys.executable, str(BASE / "manage.py"), *command],
         cwd=BASE,
-        env=installation.environment(home, url),
+        env=installation.environment(home, url) | {"FOREGATE_TEST_SERVERS": str(servers)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -117,8 +123,34 @@ def run_workflow(folder: Path) -> dict[str, object]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    answer: dict[str, object] = json.loads(done.stdout)
-    return answer
+    return done.stdout
+
+
+PINS = """
+    SELECT tools_tool.name, state, hash, extras->'_meta'->>'hint'
+    FROM tools_tool JOIN tools_tooldefinition ON tools_tooldefinition.id = definition_id
+    ORDER BY tools_tool.name
+"""
+
+
+def test_pins_survive_that_metadata_counts_and_take_the_first_that_is_listed(restored, tmp_path):
+    home, servers = tmp_path / "home", tmp_path / "servers"
+    installation.prepare_home(home)
+    servers.mkdir()
+    server = (installation.SERVERS / "counting.py").read_text()
+    held = query("SELECT hash FROM tools_tooldefinition ORDER BY hash")
+    migrate.migrate_once(using=ALIAS)
+    assert query("SELECT count(*) FROM tools_serverdiscovery WHERE requested_at IS NULL") == [(0,)]
+    states = {}
+    for hint in ("first", "other"):
+        said = server.replace('"inputSchema"', f'"_meta": {{"hint": "{hint}"}}, "inputSchema"')
+        (servers / "counting.py").write_text(said)
+        run_command(home, "discover", "--no-embed", servers=servers)
+        pins = query(PINS)
+        assert sorted((digest,) for _, _, digest, _ in pins) == held
+        assert {listed for *_, listed in pins} == {"first"}
+        states[hint] = {state for _, state, *_ in pins}
+    assert states == {"first": {"active"}, "other": {"quarantined"}}
 
 
 def list_applied() -> list[tuple[object, ...]]:
@@ -131,7 +163,7 @@ only_development = pytest.mark.parametrize("restored", ["development"], indirect
 @only_development
 def test_what_the_last_development_version_left_is_opened_as_it_is(restored):
     held = {table: count_rows(table) for table in list_tables()}
-    with pytest.raises(migrate.MigrationsPending, match=r"run `manage\.py migrate`"):
+    with pytest.raises(migrate.MigrationsPending, match=r"run `manage\.py upgrade`"):
         migrate.require_migrated(using=ALIAS)
     assert "tools.0001_schema" in migrate.migrate_once(using=ALIAS)
     migrate.require_migrated(using=ALIAS)

@@ -92,17 +92,6 @@ def test_calls_for_each_item_of_a_list_are_one_task():
     assert {seen.successes for seen in observations.observe_order(run, PKS)} == {CERTAINTY}
 
 
-def test_what_is_done_with_each_item_is_one_task_for_each_step():
-    calls = [call(0, "s:a", is_read_only=True)]
-    for item in range(2):
-        number = 2 * item + 1
-        calls += [
-            call(number, "s:b", taken("/id", 0, f"/items/{item}"), is_read_only=True),
-            call(number + 1, "s:c", taken("/text", number, "/text"), is_read_only=True),
-        ]
-    assert tasks(*calls) == [("s:a", ()), ("s:b", ("t1",)), ("s:c", ("t2",))]
-
-
 def test_a_call_that_takes_from_its_own_task_waits_for_itself_never():
     pages = [call(n, "s:a", taken("/cursor", n - 1, "/next")) for n in (1, 2)]
     assert tasks(call(0, "s:a"), *pages) == [
@@ -135,25 +124,8 @@ def test_a_tool_that_failed_to_the_end_counts_against_the_workflow(succeeded, st
         assert {(one.successes, one.failures) for one in seen} == {(0.0, CERTAINTY)}
 
 
-def test_a_source_that_is_not_in_the_episode_is_left_out():
-    assert tasks(call(5, "s:b", taken("/id", 0))) == [("s:b", ())]
-
-
 def test_every_call_counts_for_the_latency_of_its_tool():
     failed = call(0, "s:a", succeeded=False, took_s=0.003)
     run = ended(failed, call(1, "s:a", took_s=0.004), call(2, "s:a", took_s=9.0))
-    assert run.call_durations == (
-        CallDurations(tool="s:a", bucket=2, calls=2, total_ms=pytest.approx(7.0)),
-        CallDurations(tool="s:a", bucket=12, calls=1, total_ms=pytest.approx(9_000.0)),
-    )
-
-
-def test_co_use_by_hand_counts_by_its_weight():
-    (seen,) = observations.observe_co_use(
-        {1, 2}, known=[], before={1: 2.0}, weight=CERTAINTY, at=ended(call(0, "s:a")).ended_at
-    )
-    assert (seen.successes, seen.failures) == (CERTAINTY, 2.0)
-    (missed,) = observations.observe_co_use(
-        {1}, known=[(1, 2)], before={1: 2.0, 2: 2.0}, weight=CERTAINTY, at=seen.at
-    )
-    assert (missed.successes, missed.failures) == (0.0, pytest.approx(CERTAINTY))
+    durations = CallDurations(tool="s:a", calls=3, total_ms=pytest.approx(9_007.0))
+    assert run.call_durations == (durations,)

@@ -6,14 +6,12 @@ from statistics import mean
 
 import pytest
 
-from learning import calibration
 from learning.calibration import (
     IDENTITY,
     MIN_SAMPLES,
     MIN_SLOPE,
     CalibrationMap,
     JudgedConfidence,
-    ReliabilityBin,
     brier_score,
     build_reliability,
     calibration_error,
@@ -86,14 +84,6 @@ def test_outcomes_that_run_against_confidence_keep_its_order():
     assert correction.apply(0.7) == pytest.approx(base_rate, abs=0.05)
 
 
-def test_a_fit_ends_after_so_many_steps(monkeypatch):
-    samples = simulate(3, 400, truth=overconfident)
-    monkeypatch.setattr(calibration, "MAX_STEPS", 1)
-    first = fit_correction(samples)
-    monkeypatch.undo()
-    assert first not in (IDENTITY, fit_correction(samples))
-
-
 def test_without_outcomes_the_correction_is_the_identity():
     assert fit_correction([]) == IDENTITY
     assert IDENTITY.apply(0.123) == 0.123
@@ -104,16 +94,6 @@ def test_an_outcome_counts_by_its_weight():
     once = fit_correction([JudgedConfidence(0.8, False)] * 20)
     assert twice.intercept == pytest.approx(once.intercept)
     assert twice != CalibrationMap()
-
-
-def test_bins_hold_equal_numbers_and_equal_confidences_share_one():
-    samples = [JudgedConfidence(step / 20, is_right=step > 9) for step in range(20)]
-    bins = build_reliability(samples, bins=4)
-    assert [one.samples for one in bins] == [5, 5, 5, 5]
-    assert [one.share_right for one in bins] == [0, 0, 1, 1]
-    assert build_reliability([JudgedConfidence(0.5, True)] * 8) == [
-        ReliabilityBin(8, 8.0, 0.5, 1.0)
-    ]
 
 
 def test_errors_are_zero_for_perfect_forecasts_and_undefined_without_any():

@@ -9,16 +9,12 @@ from django.db import OperationalError
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
 from learning import direct_use as module
-from learning import learner as learner_module
-from learning.dependencies import LearningDependencies
-from learning.direct_use import NO_DIRECT_USE, DirectUse
+from learning.direct_use import DirectUse
 from learning.episodes import IDLE_S
-from learning.learner import Learner
 from learning.models import UnlearnedEpisode
 from learning.store import episodes
-from tests.factories import ServerFactory, TeamFactory, ToolFactory
+from tests.factories import TeamFactory
 from tests.learning.session_calls import call, search, taken
-from tests.learning.taught import contributor, observed
 from tests.patience import PATIENCE_S
 
 NOBODY = Contributor(None, None)
@@ -99,12 +95,6 @@ class TestStoring:
             (["s:a"], "", None),
             (["s:b"], "", None),
         ]
-
-    async def test_a_call_after_a_pause_ends_what_was_before(self, use, stored, sealer):
-        use.add_call("one", NOBODY, call(1, "s:a"))
-        use.add_call("one", NOBODY, call(2, "s:b", at=12.0 + IDLE_S))
-        await use.store_closed()
-        assert await run_in_database_thread(load, stored, sealer) == [(["s:a"], "", None)]
 
     async def test_large_or_deep_arguments_are_left_out(self, use, stored, sealer):
         deep = []
@@ -198,40 +188,6 @@ class TestStoring:
         with contextlib.suppress(asyncio.CancelledError):
             await running
 
-    async def test_a_learner_learns_from_stored_episodes_by_itself(self, use, sealer, monkeypatch):
-        monkeypatch.setattr(learner_module, "FIRST_SCAN_S", 0)
-        monkeypatch.setattr(learner_module, "DELAY_S", 0)
-
-        def make_tools():
-            server = ServerFactory(name="s")
-            for name in "ab":
-                ToolFactory(server=server, name=name)
-
-        await run_in_database_thread(make_tools)
-        ann = await run_in_database_thread(contributor)
-        for session in ("one", "two"):
-            use.add_call(session, ann, call(1, "s:a"))
-            use.add_call(session, ann, call(2, "s:b", taken("/id", 1)))
-            use.close_session(session)
-        await use.store_closed()
-        learned = []
-        came = asyncio.Event()
-
-        def note(one):
-            learned.append(one)
-            if len(learned) == 2:
-                came.set()
-
-        means = LearningDependencies(sealer=sealer, payload_sealer=sealer)
-        running = asyncio.create_task(Learner(lambda: means, on_learned=note).run())
-        async with asyncio.timeout(PATIENCE_S):
-            await came.wait()
-        running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
-        held, _, _ = (await run_in_database_thread(observed))["a", "b", "provides"]
-        assert held > 1.0
-
 
 async def test_calls_are_not_grouped_on_the_event_loop(use, clock, monkeypatch):
     monkeypatch.setattr(module, "CHECK_INTERVAL_S", 0)
@@ -262,26 +218,3 @@ async def test_calls_are_not_grouped_on_the_event_loop(use, clock, monkeypatch):
         await running
     assert came.is_set()
     assert threading.current_thread() not in threads
-
-
-def test_a_process_that_stops_groups_as_many_calls_as_it_has_time_for(use, monkeypatch):
-    monkeypatch.setattr(module.abandonment, "is_abandoned", lambda: True)
-    use.add_call("one", NOBODY, call(1, "s:a"))
-    use._close_sessions()
-    assert len(use) == 1
-
-
-def test_sessions_are_forgotten_once_nothing_in_them_can_be_repeated(use, clock):
-    use.add_call("one", NOBODY, call(1, "s:a"))
-    clock.now = 20.0 + IDLE_S
-    use.close_idle_sessions()
-    assert len(use) == 1
-    clock.now = 3 * 3_600.0
-    use.close_idle_sessions()
-    assert len(use) == 0
-
-
-def test_without_memory_nothing_is_collected():
-    NO_DIRECT_USE.add_statement("one", NOBODY, search("a", "s:a"))
-    NO_DIRECT_USE.add_call("one", NOBODY, call(1, "s:a"))
-    NO_DIRECT_USE.close_session("one")

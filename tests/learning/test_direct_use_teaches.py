@@ -133,26 +133,6 @@ def test_a_hundred_sessions_of_calls_teach_what_runs_of_their_workflows_teach(wo
     )
 
 
-@pytest.mark.parametrize("kind", range(3))
-def test_one_session_shows_nothing(world, kind):
-    client = world.connect("once")
-    for _ in range(5):  # even if it does the same again and again
-        client.carry_out(draw_task(kind, world.chance))
-        client.pause(60.0)
-    world.disconnect("once")
-    assert world.relations(world.callers) == {}
-    assert world.workflows(world.callers) == set()
-    assert world.references(world.callers) == set()
-
-
-def test_a_second_session_shows_it(world):
-    for session in ("one", "two"):
-        world.connect(session).carry_out(draw_task(0, world.chance))
-        world.disconnect(session)
-    assert world.workflows(world.callers) == {("crm:find_user", "shop:list_orders", "shop:refund")}
-    assert ("crm:find_user", "shop:list_orders", "provides") in world.relations(world.callers)
-
-
 def test_a_tool_called_after_searches_of_three_sessions_is_learned_for_all_their_words(world):
     searches = ("anything going on?", "what do they write about us", "catch me up")
     for number, words in enumerate(searches, start=1):

@@ -74,11 +74,6 @@ def test_an_episode_is_as_certain_as_its_weakest_necessary_link():
     assert only(calls).certainty == weakest < only(calls[:2]).certainty
 
 
-def test_calls_that_feed_one_call_are_joined_by_it():
-    calls = [call(0, "s:a"), call(1, "other:x"), call(2, "s:b", taken("/p", 0), taken("/q", 1))]
-    assert grouped(calls) == [[0, 1, 2]]
-
-
 def test_searches_that_found_the_calls_say_what_they_were_for():
     statements = [
         search("find the user", "s:a"),
@@ -104,15 +99,6 @@ def test_an_intent_states_the_whole_task():
 def test_a_call_is_traced_to_the_last_search_that_found_its_tool():
     statements = [search("a", "s:a"), search("b", "s:b", at=5.0)]
     assert only([call(1, "s:a")], statements).intent == "a"
-
-
-def test_a_later_search_explains_no_earlier_call():
-    assert only([call(1, "s:a")], [search("a", "s:a", at=15.0)]).intent == ""
-
-
-def test_a_single_call_is_as_certain_as_its_search():
-    assert only([call(1, "s:a")], [search("a", "s:a")]).certainty == episodes.STATED_CERTAINTY
-    assert only([call(1, "s:a")]).certainty == episodes.MAX_CERTAINTY
 
 
 numbers = st.integers(0, 5)
@@ -246,13 +232,6 @@ def test_a_flood_of_other_tools_does_not_make_a_repetition_look_new(monkeypatch)
     later = 200.0 + episodes.INDEPENDENT_S
     assert close_pair(builder, "s:0", at=later) == episodes.MAX_CERTAINTY
     assert len(builder._taught) == 1
-
-
-def test_repetitions_are_remembered_within_bounds():
-    builder = EpisodeBuilder()
-    for n in range(50):
-        close_pair(builder, "s:b", at=10.0 * n)
-    assert [len(times) for times in builder._taught.values()] == [episodes.MAX_REPETITIONS]
 
 
 def test_a_variation_that_repeats_two_of_its_tools_is_a_repetition():

@@ -4,7 +4,7 @@ import asyncio
 import os
 
 import pytest
-from django.db import DataError, OperationalError
+from django.db import OperationalError
 from structlog.testing import capture_logs
 
 from gateway_project.foundation import telemetry
@@ -190,13 +190,6 @@ def test_a_file_longer_than_one_read_is_loaded_whole(make_capture, monkeypatch):
         capture.record(an_event(session=session))
     EventLoader(capture).load_pending()
     assert sessions() == [*range(20)]
-
-
-def test_what_the_database_refuses_alone_is_named_as_such():
-    with pytest.raises(event_store.RecordRefused, match=DataError.__name__):
-        event_store.store_records(
-            [an_event(data={"text": "\0"})], spool=PREDICTION, start=0, end=1
-        )
 
 
 def test_a_damaged_file_is_loaded_up_to_the_damage_and_reported(make_capture, folder):

@@ -1,5 +1,3 @@
-from datetime import timedelta
-
 import pytest
 
 from graph.models import (
@@ -103,15 +101,6 @@ def test_a_task_that_ran_for_each_of_a_list_is_one_task_and_many_calls(tools, me
     ]
 
 
-def test_a_list_without_items_is_no_call(tools, means, sealer):
-    first = called("x", tools[0])
-    each = called("y", tools[1], text={"$item": ""}) | {"for_each": taken("x", "/found")}
-    rows = [answered(first), uncalled(each, status="succeeded")]
-    learn_from_run(ended_run([first, each], rows, sealer=sealer), means, at=ENDED)
-    assert usage() == {"a": (None, 1, 0)}
-    assert observed() == {}
-
-
 def test_of_a_run_that_was_replanned_the_last_plan_counts_and_every_call(tools, means, sealer):
     old = called("y", tools[1], "x")
     new = [called("x", tools[0]), called("z", tools[2], "x")]
@@ -141,19 +130,6 @@ def test_a_tool_that_is_gone_is_left_out_with_its_pattern(chain, tools, means, s
     assert observed() == {}
 
 
-@pytest.mark.parametrize("state", [Tool.State.REMOVED, Tool.State.QUARANTINED])
-def test_a_tool_that_was_withdrawn_meanwhile_is_learned_from_all_the_same(
-    chain, tools, means, sealer, state
-):
-    tasks, rows = chain
-    run = ended_run(tasks, rows, sealer=sealer, intent=INTENT)
-    Tool.objects.filter(pk=tools[1].pk).update(state=state)
-    learned = learn_from_run(run, means, at=ENDED)
-    assert learned is not None
-    assert learned.has_pattern
-    assert ("a", "b", "precedes") in observed()
-
-
 def test_results_of_a_definition_that_was_replaced_change_no_shape(tools, means, sealer):
     (tool, *_) = tools
     task = called("x", tool)
@@ -181,17 +157,3 @@ def test_shapes_of_several_results_of_a_tool_are_merged_and_large_ones_left_alon
     results = [(name, -1, text(value)) for name, value in zip("xyz", given, strict=True)]
     learn_from_run(ended_run(tasks, rows, sealer=sealer, results=results), means, at=ENDED)
     assert set(OutputShape.objects.get().schema["properties"]) == {"a", "b"}
-
-
-def test_how_often_tools_go_together_is_measured_by_the_one_used_more(tools, means, sealer):
-    def run(*used):
-        tasks = [called(tool.name, tool) for tool in used]
-        at = ENDED + timedelta(seconds=1)
-        learn_from_run(ended_run(tasks, map(answered, tasks), sealer=sealer, at=at), means, at=at)
-
-    a, b, c, _ = tools
-    for used in ([a], [a], [b], [a, b], [a], [b], [a, b], [b, c], [a]):
-        run(*used)
-    pairs = {key[:2]: value[:2] for key, value in observed().items() if "often" in key[2]}
-    # a in 6 runs, b in 5, both in 2; c in 1, that one with b
-    assert pairs == {("a", "b"): (2.0, 4.0), ("b", "c"): (1.0, 4.0)}

@@ -18,13 +18,13 @@ from learning.dependencies import LearningDependencies
 from learning.episodes import Episode, OwnedEpisode, SessionCall, ValueSource
 from learning.knowledge import learn_from_episode, learn_from_run
 from learning.learner import Learner
-from learning.models import ToolExperience, UnlearnedEpisode
+from learning.models import UnlearnedEpisode
 from learning.store import episodes
 from tests.factories import TeamFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import taken
 from tests.learning.ended_runs import ENDED, answered, called, ended_run
-from tests.learning.taught import contributor, observed, own, usage
+from tests.learning.taught import contributor, observed, own
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -132,13 +132,6 @@ def test_a_workflow_seen_again_supports_other_words_for_it(learn, by_hand, seale
     assert [past.successes for past in history(sealer)] == [1, 1]
 
 
-def test_other_words_for_one_tool_need_support_of_their_own(learn, by_hand, sealer):
-    for intent in ("show the log", "what happened"):
-        whole = by_hand(intent=intent)
-        learn(Episode(calls=whole.calls[:1], intent=intent, certainty=SURE))
-    assert history(sealer) == []
-
-
 def test_a_run_of_the_workflow_lets_an_episode_teach_bindings(
     learn, by_hand, means, sealer, chain
 ):
@@ -158,25 +151,6 @@ def test_an_accident_leaves_what_schemas_say_as_it_is(learn, by_hand, tools):
     before = shown()
     learn(by_hand())
     assert shown() == before
-
-
-def test_single_calls_count_as_use_of_their_tool(learn, by_hand, tools):
-    for _ in range(2):
-        learn(by_hand())
-    together = shown()[tools[0].pk, tools[1].pk, "often_used_with"]
-    alone = by_hand(intent="")
-    for _ in range(10):
-        learn(Episode(calls=alone.calls[:1], intent="", certainty=SURE))
-    held, missed, _ = observed()["a", "b", "often_used_with"]
-    assert (held, missed) == (pytest.approx(2 * SURE), pytest.approx(10 * SURE))
-    assert shown()[tools[0].pk, tools[1].pk, "often_used_with"] < together
-
-
-def test_latency_counts_and_usage_does_not_count_again(learn, by_hand, tools):
-    learned = learn(by_hand())
-    assert learned.usage == usage() == {}
-    known = ToolExperience.objects.get(tool=tools[0])
-    assert (known.calls, known.total_ms, known.runs) == (1, 1_000, SURE)
 
 
 def test_it_counts_once_and_is_gone(learn, by_hand, means, sealer):
@@ -235,14 +209,6 @@ def test_episodes_of_a_deleted_team_are_dropped(by_hand, sealer):
     team.delete()
     episodes.insert_episodes({uuid4(): OwnedEpisode(by_hand(), contributor(pk))}, sealer=sealer)
     assert not UnlearnedEpisode.objects.exists()
-
-
-def test_a_known_episode_is_stored_once(by_hand, sealer):
-    pk = uuid4()
-    for _ in range(2):
-        episodes.insert_episodes({pk: OwnedEpisode(by_hand(), contributor())}, sealer=sealer)
-    assert list(episodes.load_waiting(settled_s=0.0, limit=5)) == [pk]
-    assert list(episodes.load_waiting(settled_s=60.0, limit=5)) == []
 
 
 def test_what_waits_holds_nothing_in_clear(by_hand, sealer, means):

@@ -15,7 +15,6 @@ from tests.factories import ServerFactory, ToolFactory
 from tests.gateway.catalogues import FakeUpstream, catalogue, tool
 from tests.learning.ended_runs import ENDED, text
 from tests.learning.taught import contributor
-from tests.patience import PATIENCE_S
 from tools.upstream.result import UpstreamResult
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,24 +121,6 @@ async def test_a_run_that_was_aborted_teaches_what_was_answered_before(runs, sea
     assert await run_in_database_thread(learn_from_run, started.run, knows, at=ENDED) is not None
     assert await run_in_database_thread(taught) == ({}, {"find": (1, 0)})
     assert await run_in_database_thread(PatternRun.objects.count) == 0
-
-
-async def test_whoever_carries_runs_out_is_told_of_each_that_ended(home, sealer, tools, upstream):
-    told = []
-
-    async def learned(run):
-        told.append(run)
-
-    known = catalogue(tool("s:find", definition_hash="f"))
-    given = means(
-        home, sealer, upstream, catalogue=lambda: known, on_run_ended=learned, grace_s=PATIENCE_S
-    )
-    async with process(given) as carried:
-        started = await carried.start(
-            ADMIN, planned({"id": "a", "tool": "s:find"}), options=RunOptions()
-        )
-        await ended(carried, started.run)
-    assert told == [started.run]
 
 
 async def test_runs_of_a_process_that_remembers_nothing_teach_nothing(

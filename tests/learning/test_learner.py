@@ -1,6 +1,5 @@
 import asyncio
 import contextlib
-from uuid import uuid4
 
 import django.db
 import django.utils.timezone
@@ -16,9 +15,8 @@ from learning.dependencies import LearningDependencies
 from learning.learner import MAX_ATTEMPTS, Learner
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
-from tests.learning.ended_runs import ENDED, answered, called, ended_run
+from tests.learning.ended_runs import answered, called, ended_run
 from tests.patience import PATIENCE_S
-from tools.embed.embedder import EmbeddingUnavailable
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -144,17 +142,6 @@ async def test_a_run_that_just_ended_is_left_to_whoever_ended_it(ended, means):
     assert settled != fresh
 
 
-async def test_of_more_runs_than_are_taken_at_once_the_rest_is_found_next(
-    ended, means, monkeypatch
-):
-    monkeypatch.setattr(learner_module, "SCAN_LIMIT", 2)
-    for _ in range(5):
-        await run_in_database_thread(ended)
-    told = Told()
-    async with Running(Learner(lambda: means, on_learned=told)):
-        await told.until(5)
-
-
 async def test_a_run_that_cannot_be_learned_from_is_passed_over_in_the_end(
     ended, means, monkeypatch
 ):
@@ -254,16 +241,6 @@ async def test_whatever_fails_learning_goes_on(ended, means, monkeypatch):
         await told.until(1)
 
 
-async def test_of_more_runs_than_may_wait_the_rest_is_left_to_be_found(ended, means, monkeypatch):
-    monkeypatch.setattr(learner_module, "MAX_QUEUED", 1)
-    runs = [await run_in_database_thread(ended) for _ in range(2)]
-    learner = Learner(lambda: means)
-    for run in (*runs, uuid4()):
-        await learner.enqueue_ended_run(run)
-    await learner.drain()
-    assert await run_in_database_thread(unlearned) == {runs[1]}
-
-
 async def test_intents_recorded_without_a_model_are_embedded_once_there_is_one(ended, means):
     await run_in_database_thread(ended, intent=INTENT)
     models = [None]
@@ -278,29 +255,3 @@ async def test_intents_recorded_without_a_model_are_embedded_once_there_is_one(e
     models.append(FakeEmbedder())
     await learner.scan(settled_s=0)
     assert await run_in_database_thread(PatternEmbedding.objects.count) == 1
-
-
-async def test_a_model_that_cannot_be_loaded_is_no_harm(ended, means):
-    class Missing(FakeEmbedder):
-        def embed(self, texts, *, kind):
-            raise EmbeddingUnavailable("no such file")
-
-    await run_in_database_thread(ended, intent=INTENT)
-    missing = LearningDependencies(
-        sealer=means.sealer, payload_sealer=means.sealer, embedder=Missing()
-    )
-    learner = Learner(lambda: missing)
-    for _ in range(2):
-        await learner.scan(settled_s=0)
-        await learner.drain()
-    assert await run_in_database_thread(unlearned) == set()
-
-
-async def test_runs_are_marked_with_the_time_of_learning(ended, means, clock):
-    run = await run_in_database_thread(ended)
-    learner = Learner(lambda: means, clock=clock)
-    await learner.enqueue_ended_run(run)
-    await learner.drain()
-    row = await run_in_database_thread(WorkflowExecution.objects.get, pk=run)
-    assert row.learned_at == clock()
-    assert row.ended_at == ENDED

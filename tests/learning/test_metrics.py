@@ -6,8 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from execution.prediction_outcome import Outcome, ResolvedSpeculation
-from learning import metrics
+from execution.speculation.outcome import Outcome, ResolvedSpeculation
 from learning.metrics import (
     MIN_SHOWN,
     Share,
@@ -94,17 +93,6 @@ def test_suggestions_too_unsure_to_be_shown_are_neither_accepted_nor_refused():
     assert found.acceptance == found.success == Share(None, 0)
 
 
-def test_too_few_outcomes_have_no_share():
-    assert measured(many(MIN_SHOWN - 1, "hit")).success == Share(None, MIN_SHOWN - 1)
-    assert measured([]).waste == Share(None, 0)
-
-
-def test_what_was_run_ahead_and_what_was_only_predicted_are_apart():
-    both = [*many(20, "hit", is_shadow=False, is_admitted=False), *many(20, "miss")]
-    assert measured(both, was_run=True).success == Share(1.0, 20)
-    assert measured(both).success == Share(0.0, 20)
-
-
 def test_money_is_unknown_without_prices():
     wrong = many(1, "miss", tools=(1, 2))
     assert measured(wrong).saved_money is None
@@ -145,11 +133,6 @@ def test_gains_are_ranked_by_the_time_they_save():
     ]
     assert [gain.name for gain in found.servers] == ["git", "files"]
     assert [gain.wasted_money for gain in found.tools] == [1.0, None]
-
-
-def test_at_most_ten_tools_are_named():
-    rows = [total(9, 2, 2, tool=f"git:{number}") for number in range(12)]
-    assert len(measure_next_calls(rows, calls=None).tools) == metrics.TOP
 
 
 def test_calibration_is_of_the_tools_whatever_their_arguments():
@@ -195,8 +178,3 @@ def test_the_speed_up_is_against_the_time_that_callers_needed_themselves():
     assert measured(found, was_run=True).speed_up == 6.0
     assert measured(ahead, was_run=True).speed_up is None
     assert measured(found).speed_up is None
-
-
-def test_failed_executions_are_not_counted_into_calibration():
-    found = [*many(MIN_SHOWN, "hit"), *many(5, "failed", is_shadow=False, has_failed=True)]
-    assert measure_calibration(found).samples == MIN_SHOWN

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from execution.ended_run import AnsweredCalls, EndedRun
 from execution.status import RunStatus
-from execution.workflow import ResultReference, Workflow, WorkflowTask
+from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.caller import Contributor
-from gateway_project.foundation.references import make_reference
+from gateway_project.foundation.references import ReferenceTarget, make_reference
 from graph.relations import RelationKind
-from learning import latency, observations
+from learning import observations
 from learning.past_run import build_past_run
 from tests.learning.ended_runs import ENDED
 
@@ -59,18 +59,6 @@ def test_several_tasks_that_show_one_relation_are_one_observation():
     assert seen.seconds == 2.0  # after 1, 2 and 3 seconds
 
 
-def test_a_tool_that_follows_itself_is_no_relation():
-    tasks = (WorkflowTask(id="a", tool="s:a"), WorkflowTask(id="b", tool="s:a", depends_on=("a",)))
-    calls = [answered("a", "s:a"), answered("b", "s:a")]
-    assert observations.observe_order(run(*tasks, calls=calls), TOOLS) == []
-
-
-def test_what_waited_for_something_that_failed_says_nothing():
-    tasks = (WorkflowTask(id="a", tool="s:a"), WorkflowTask(id="b", tool="s:b", depends_on=("a",)))
-    calls = [answered("a", "s:a", held=0, failed=1), answered("b", "s:b")]
-    assert observations.observe_order(run(*tasks, calls=calls), TOOLS) == []
-
-
 def test_tools_that_nobody_knows_are_left_out():
     tasks = (
         WorkflowTask(id="a", tool="s:gone"),
@@ -114,7 +102,7 @@ def test_items_of_a_list_become_references_to_its_first_at_any_depth():
             "other": make_reference("a", "/total"),
         },
         references=("a",),
-        for_each=ResultReference(task="a", pointer="/found"),
+        for_each=ReferenceTarget(task="a", pointer="/found"),
     )
     one = run(WorkflowTask(id="a", tool="s:a"), each, calls=[answered("a", "s:a")])
     past = build_past_run(one, TOOLS)
@@ -150,13 +138,3 @@ def test_a_run_that_did_not_wholly_succeed_did_not_succeed(status):
     )
     assert past is not None
     assert not past.succeeded
-
-
-@given(st.lists(st.integers(0, 9), min_size=latency.BUCKETS, max_size=latency.BUCKETS))
-def test_no_more_than_the_share_asked_for_took_longer_than_a_quantile(counts):
-    found = latency.estimate_quantile_ms(counts, 0.95)
-    if found is None:
-        assert not any(counts)
-        return
-    longer = sum(counts[latency.BOUNDS_MS.index(found) + 1 : -1])
-    assert longer <= 0.05 * sum(counts)

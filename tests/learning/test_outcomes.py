@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from execution.prediction_outcome import Evidence, Outcome, Verdict
+from execution.speculation.outcome import Evidence, Outcome, Verdict
 from execution.store import speculations
 from execution.store.speculations import FoundEvidence, NewSpeculation
 from learning import outcomes

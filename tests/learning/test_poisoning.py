@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.db import transaction
 
-from execution.prediction_outcome import Verdict
+from execution.speculation.outcome import Verdict
 from execution.store import outcome_sums, speculations
 from execution.store.speculations import NewSpeculation
 from gateway_project.foundation.fair_share import MIN_WITNESSES, OF_ONE_THING

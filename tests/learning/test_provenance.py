@@ -108,19 +108,6 @@ def test_values_that_the_schema_lists_come_from_nowhere(session):
     assert session.call(GET, detail="full") == ()
 
 
-def test_a_word_of_a_text_is_traced_without_a_pointer(session):
-    session.call(FIND, "Created ticket TCK-4411 for you.")
-    assert session.call(GET, user_id="TCK-4411") == (ValueSource("/user_id", 1),)
-
-
-def test_a_value_found_again_at_the_same_place_came_from_there(session):
-    for _ in range(2):
-        session.call(FIND, USERS)
-        session.call(GET, {"id": "u-481", "friend": "u-973"}, user_id="u-481")
-    (found,) = session.call(GET, user_id="u-973")
-    assert (found.call, found.pointer) == (3, "/users/1/id")
-
-
 def test_values_that_are_numbered_anew_are_not_mixed_up(session, monkeypatch):
     monkeypatch.setattr(session_module, "MAX_CALLS", 1)
     session.call(FIND, USERS, query="q-1-x")

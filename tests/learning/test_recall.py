@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.db import OperationalError
 
-from execution.prediction_outcome import OutcomeSum
+from execution.speculation.outcome import OutcomeSum
 from learning import recall as module
 from learning.calibration import IDENTITY, CalibrationMap
 from learning.memory.context import ContextKey

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.closeness import MIN_CLOSENESS, estimate_closeness
+from tools.fusion import MIN_CLOSENESS, estimate_closeness
 
 cosines = st.floats(min_value=-1, max_value=1)
 bm25s = st.floats(min_value=0, max_value=1_000)

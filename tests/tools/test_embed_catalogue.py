@@ -84,12 +84,6 @@ def test_another_model_is_prepared_while_the_first_one_stays():
     assert embeddings.has_index("second")
 
 
-def test_an_empty_catalogue_needs_no_index():
-    done = embed_missing(FakeEmbedder())
-    assert done.embedded == 0
-    assert not embeddings.has_index(done.model)
-
-
 def test_a_well_known_tool_is_embedded_again_when_its_example_wishes_have_changed():
     parameters = ("source_timezone", "time", "target_timezone")
     tool = ToolFactory(

@@ -1,7 +1,7 @@
 import pytest
 
-from tools.example_wishes import find_example_wishes, load_known_tools
-from tools.idioms import load_idioms
+from tools.embedding_text import find_example_wishes, load_known_tools
+from tools.query_text import load_idioms
 
 
 def schema(*parameters):

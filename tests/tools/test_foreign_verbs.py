@@ -1,6 +1,6 @@
 import pytest
 
-from tools.foreign_verbs import find_foreign_verbs
+from tools.disguised_names import find_foreign_verbs
 
 WRITING = [
     "dateien_löschen", "LöschenDatei", "supprimer_fichier", "borrarArchivo", "eliminar-usuario",

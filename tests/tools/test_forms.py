@@ -61,14 +61,6 @@ def test_a_new_server_without_one_needs_no_key(home):
     assert not home.exists()
 
 
-def test_saving_may_wait_for_the_caller(home):
-    form = submit(environment='{"A": "1"}')
-    assert form.is_valid()
-    server = form.save(commit=False)
-    assert server.pk is None
-    assert opened(server, home) == {"A": "1"}
-
-
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
@@ -118,11 +110,6 @@ def test_what_is_nested_as_deep_as_can_be_read_is_refused_too(home, field, neste
     form = submit(**{field: nested})
     assert not form.is_valid()
     assert form.as_p()
-
-
-def test_what_was_entered_for_arguments_is_shown_again_as_it_was(home):
-    assert "-v --all" in submit(args="-v --all").as_p()
-    assert '"-é"' in html.unescape(ServerForm(instance=ServerFactory(args=["-é"])).as_p())
 
 
 @pytest.mark.parametrize("given", ["-y 'my package' --all", '["-y", "my package", "--all"]'])
@@ -194,10 +181,6 @@ def test_taking_trust_away_by_hand_is_no_withdrawal(home):
     assert form.is_valid()
     assert not form.trust_withdrawn
     assert not form.save().trusted
-
-
-def test_a_new_server_may_be_trusted_at_once(home):
-    assert save(trusted="on").trusted
 
 
 REMOTE = {"transport": "http", "command": "", "args": "", "url": "https://example.com/mcp"}

@@ -5,15 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.fusion import (
-    DEFAULT_WEIGHTS,
     TENTH_RANK,
     FusionWeights,
+    PastUse,
     SearchEvidence,
     fuse_candidates,
     logistic_score,
-    sum_evidence,
 )
-from tools.past_use import PastUse
 
 cosines = st.none() | st.floats(min_value=-1, max_value=1)
 bm25s = st.none() | st.floats(min_value=0, max_value=1_000)
@@ -38,12 +36,6 @@ def test_squashing_never_overflows_and_is_symmetric(odds):
     assert math.isclose(logistic_score(odds) + logistic_score(-odds), 1)
 
 
-@pytest.mark.parametrize(("dense", "lexical"), [(0.5, None), (None, 9.0), (0.1, 0.1)])
-def test_evidence_of_either_kind_adds_to_what_a_tool_is_worth(dense, lexical):
-    none = sum_evidence(evidence(), weights=DEFAULT_WEIGHTS)
-    assert sum_evidence(evidence(dense=dense, lexical=lexical), weights=DEFAULT_WEIGHTS) > none
-
-
 def test_a_tool_of_a_server_in_use_is_preferred_among_equals():
     kin = SearchEvidence(tool_pk=2, tool="z:z", dense=0.5, lexical=1.0, is_related=True)
     assert fuse_candidates([evidence("a:a", 0.5, 1.0), kin])[0].evidence == kin
@@ -61,10 +53,6 @@ def test_of_few_tools_none_is_made_to_stand_out_by_the_lack_of_others():
     assert few < fuse_candidates([evidence("a:a", 0.6, 0.0)])[0].score
     many = fuse_candidates([evidence(f"s:{i}", 0.3, 0.0) for i in range(TENTH_RANK)])[0].score
     assert few == pytest.approx(many)
-
-
-def test_nothing_fuses_to_nothing():
-    assert fuse_candidates([]) == []
 
 
 @given(st.lists(st.tuples(cosines, bm25s)))
@@ -118,11 +106,6 @@ def test_where_past_requests_are_familiar_they_decide():
     found = fuse_candidates(three_tools(), past_use=past_use(1.0, {1: -3.0, 2: -1.0, 3: 4.0}))
     assert order(found) == [3, 2, 1]
     assert found[0].score == pytest.approx(logistic_score(4.0))
-
-
-def test_where_past_requests_are_strange_the_texts_decide_as_without_them():
-    without = fuse_candidates(three_tools())
-    assert fuse_candidates(three_tools(), past_use=past_use(0.0, {3: 9.0})) == without
 
 
 def test_a_tool_of_which_past_requests_do_not_speak_is_unlikely_by_them():

@@ -46,11 +46,6 @@ def test_an_exposed_name_is_one_that_clients_accept(server, tool):
     assert EXPOSABLE.fullmatch(ids.exposed_name(server, tool))
 
 
-@given(SERVERS, TOOLS)
-def test_the_same_id_always_gets_the_same_name(server, tool):
-    assert ids.exposed_name(server, tool) == ids.exposed_name(server, tool)
-
-
 @given(st.lists(CLOSE_IDS, unique=True, max_size=30))
 def test_two_ids_never_share_an_exposed_name(tool_ids):
     names = ids.map_exposed_names(tool_ids)

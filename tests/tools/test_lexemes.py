@@ -9,7 +9,6 @@ from tools.lexemes import (
     WeightedText,
     count_lexemes,
     hash_lexeme,
-    map_lexemes,
     split_lexemes,
 )
 
@@ -36,10 +35,6 @@ def test_any_text_is_split_into_lexemes_that_are_no_stop_words(text):
     for lexeme in split_lexemes(text):
         assert lexeme
         assert len(lexeme) <= MAX_LEXEME_CHARS
-
-
-def test_the_first_word_of_a_stem_stands_for_it():
-    assert map_lexemes(["the", "Zones", "zone"]) == {"zone": "Zones"}
 
 
 def test_frequencies_are_weighted_by_field_and_a_name_counts_wherever_it_stands():

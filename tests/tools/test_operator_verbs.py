@@ -3,8 +3,8 @@ import pytest
 from tests.execution.operator_names import READING, WRITING
 from tools import danger_seeds
 from tools.danger import DangerMatcher
+from tools.disguised_names import find_operator_verbs
 from tools.judge_danger import NamedTool, judge_danger
-from tools.operator_verbs import find_operator_verbs
 
 MATCHER = DangerMatcher(danger_seeds.operations())
 READ_ONLY = {"readOnlyHint": True}

@@ -133,7 +133,7 @@ async def test_what_is_refused_was_recorded_before(pool, approved):
 async def test_a_listing_is_hashed_beside_the_event_loop(guarded, pool, monkeypatch):
     threads = []
 
-    def noted(tool):
+    def noted(tool, *more):
         threads.append(threading.get_ident())
         return to_definition(tool).hash
 

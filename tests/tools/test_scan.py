@@ -247,3 +247,12 @@ def test_a_text_that_grows_when_it_is_folded_is_too_long_to_look_through():
     grows = "\ufdfa" * (scan.MAX_CHARS // 10)
     found = scan.scan_definition(Definition(name="a", description=grows))
     assert [finding["kind"] for finding in found] == ["too_long_to_scan"]
+
+
+@pytest.mark.parametrize("place", ["_meta", "icons"])
+def test_metadata_and_icons_are_scanned_but_no_embedded_picture(place):
+    picture = base64.b64encode(b"<svg> this is a picture of an arrow </svg>" * 3).decode()
+    src = f"data:image/svg+xml;base64,{picture}"
+    extras = {place: [{"src": src, "title": "Hidden\u202e"}]}
+    kinds = [item["kind"] for item in scan.scan_definition(Definition(name="a", extras=extras))]
+    assert kinds == (["bidi"] if place == "icons" else ["bidi", "encoded_text"])

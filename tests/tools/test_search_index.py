@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.ranking import K1, B
+from tools.fusion import K1, B
 from tools.search_index import NO_KEY, Postings, RankingPreference, SearchFilter, SearchIndex
 
 DIMENSIONS = 4
@@ -183,20 +183,6 @@ def test_vectors_of_another_length_are_not_compared():
     catalogue = index([[1, 0, 0, 0]], [{10: (1.0, True)}])
     (found,) = find(catalogue, lexemes=[10], vectors=np.ones((1, 3), dtype=np.float32))
     assert found.similarity is None
-
-
-def test_equals_come_by_primary_key():
-    catalogue = index([[1, 0, 0, 0]] * 30)
-    found = find(catalogue, vectors=unit([[1, 0, 0, 0]]), limit=5)
-    assert [item.tool_pk for item in found] == [100, 101, 102, 103, 104]
-
-
-def test_an_empty_catalogue_finds_nothing():
-    assert find(index([]), lexemes=[10], vectors=unit([[1, 0, 0, 0]])) == []
-
-
-def test_its_memory_is_counted():
-    assert index([[1, 0, 0, 0]] * 10).nbytes > 10 * DIMENSIONS * 4
 
 
 def test_what_a_team_sees_is_told_only_where_something_is_private():

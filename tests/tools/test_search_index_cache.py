@@ -11,7 +11,6 @@ from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
 from tools import lexemes, search_index_cache
 from tools.embed_catalogue import embed_missing
-from tools.models import Tool
 from tools.search import SearchRequest, search
 from tools.search_index_cache import SearchIndexCache
 from tools.store import postings, search_index
@@ -72,15 +71,6 @@ async def test_what_another_process_adds_is_found_soon(monkeypatch):
         await until(lambda: index.current.embeddings.any() and index.current.texts.all())
         assert index.current.tools.tolist() == [tool.pk]
         assert len(await run_in_database_thread(found, index, "late")) == 1
-
-
-async def test_what_is_disabled_leaves_the_index(monkeypatch):
-    monkeypatch.setattr(search_index_cache, "DEBOUNCE_S", 0)
-    await run_in_database_thread(ToolFactory)
-    async with kept() as (index, until):
-        await until(lambda: index.current is not None and len(index.current.tools) == 1)
-        await run_in_database_thread(lambda: Tool.objects.update(enabled=False))
-        await until(lambda: len(index.current.tools) == 0)
 
 
 async def test_words_that_an_earlier_version_indexed_are_indexed_again(monkeypatch):

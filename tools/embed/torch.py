@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tools.embed.adapter import load_adapter
 from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.pooling import MAX_BATCH, normalise
 from tools.embed.quantize import Floats
 from tools.embed.recipes import ModelRecipe
+from tools.embed.trained import load_trained
 
 INSTALL_HINT = (
     "install Foregate with the extra sentence-transformers, or set FOREGATE_EMBEDDING_ENGINE"
@@ -67,7 +67,7 @@ class TorchEmbedder:
         self._current = threading.local()
         if recipe:
             self._model.max_seq_length = recipe.max_tokens
-            self._add_adapter(load_adapter(recipe))
+            self._add_adapter(load_trained(recipe.adapter))
 
     def _add_adapter(self, changes: Mapping[str, Floats]) -> None:
         """Change the outputs of the model's linear layers while this thread embeds queries."""

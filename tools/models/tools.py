@@ -141,7 +141,7 @@ class Tool(models.Model):
 
 
 class ToolDefinition(models.Model):
-    """One version of a tool's definition; immutable once stored."""
+    """One version of a tool's definition; immutable once stored, but for unknown extras."""
 
     tool = models.ForeignKey(Tool, on_delete=models.CASCADE, related_name="definitions")
     hash = models.CharField(max_length=64, help_text="SHA-256 of the canonical definition.")
@@ -154,6 +154,10 @@ class ToolDefinition(models.Model):
     input_schema = models.JSONField()
     output_schema = models.JSONField(null=True)
     annotations = models.JSONField(default=dict)
+    extras = models.JSONField(
+        null=True,
+        help_text="All other members, such as _meta and icons; empty: stored before they counted.",
+    )
     token_count = models.PositiveIntegerField(
         help_text="Tokens of name, description and input schema as a client lists them."
     )

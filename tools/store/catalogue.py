@@ -185,16 +185,13 @@ def _store_definitions(
     One that differs from the pinned definition in ignored places only counts as the pinned one:
     a server with ever-changing texts would otherwise add a row at each start.
     """
-    hashes = {tools[name].pk: item.hash for name, item in listed.items()}
+    hashes = _identify_definitions(tools, listed)
     stored = {
         (row.tool_id, row.hash): row
         for row in ToolDefinition.objects.filter(
             tool__in=hashes.keys(), hash__in=set(hashes.values())
         )
     }
-    for row in _load_accepted(tools, listed):
-        hashes[row.tool_id] = row.hash
-        stored[row.tool_id, row.hash] = row
     unseen = [name for name in listed if (tools[name].pk, hashes[tools[name].pk]) not in stored]
     foreign = _load_foreign_names(tools[unseen[0]].server_id) if unseen else frozenset()
     foreign -= scan.foreign_names(listed)
@@ -212,6 +209,31 @@ def _store_definitions(
     for row in ToolDefinition.objects.bulk_create(missing):
         stored[row.tool_id, row.hash] = row
     return {pk: stored[pk, digest] for pk, digest in hashes.items()}
+
+
+def _identify_definitions(
+    tools: Mapping[str, Tool], listed: Mapping[str, Definition]
+) -> dict[int, str]:
+    """Return by tool the hash of what is listed, or of the pinned definition that it is."""
+    hashes = {tools[name].pk: item.hash for name, item in listed.items()}
+    pins = {name: tools[name].definition for name in listed}
+    for name, row in pins.items():
+        if row is not None:
+            pinned = definitions.to_definition(tools[name], row)
+            hashes[row.tool_id] = definition.identify(
+                listed[name], pinned=pinned, pinned_hash=row.hash
+            )
+    hashes |= {row.tool_id: row.hash for row in _load_accepted(tools, listed)}
+    former = [
+        tools[name]
+        for name, row in pins.items()
+        if row is not None and row.extras is None and row.hash == hashes[row.tool_id]
+    ]
+    if former:
+        foreign = _load_foreign_names(former[0].server_id) - scan.foreign_names(listed)
+        for name in definitions.adopt_extras(former, listed, foreign=foreign):
+            hashes[tools[name].pk] = listed[name].hash
+    return hashes
 
 
 def _load_accepted(
@@ -251,6 +273,7 @@ def _make_definition_row(
         input_schema=definition.make_storable(dict(listed.input_schema)),
         output_schema=None if output is None else definition.make_storable(dict(output)),
         annotations=definition.make_storable(dict(listed.annotations)),
+        extras=definition.make_storable(dict(listed.extras or {})),
         token_count=token_count.count_definition(
             listed.name, listed.description, listed.input_schema
         ),
@@ -445,6 +468,7 @@ def _to_catalogue_tool(
         input_schema=pinned.input_schema if pinned else {},
         output_schema=pinned.output_schema if pinned else None,
         annotations=pinned.annotations if pinned else {},
+        extras=pinned.extras if pinned else {},
         definition_hash=pinned.hash if pinned else "",
         token_count=pinned.token_count if pinned else 0,
         category=category,
@@ -452,6 +476,7 @@ def _to_catalogue_tool(
         danger_reasons=verdict.reasons,
         vetoed=verdict.vetoed,
         veto_reasons=verdict.veto_reasons,
+        read_doubt=danger.explain_read_doubt(tool, verdict, matcher),
         launch_hash=pinned.launch_hash if pinned else "",
         state=tool.state,
         enabled=tool.enabled,

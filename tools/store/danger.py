@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.conf import settings
+
+from tools import declared_reads
 from tools.danger import (
     Danger,
     DangerMatcher,
@@ -45,13 +48,33 @@ def judge_tool(tool: Tool, matcher: DangerMatcher) -> DangerVerdict:
         matcher: For the enabled operations.
     """
     pinned = tool.definition
-    return judge_danger(
+    verdict = judge_danger(
         NamedTool(name=tool.name, title=pinned.title if pinned else "", server=tool.server.name),
         matcher=matcher,
         annotations=pinned.annotations if pinned else {},
         trusted=tool.server.trusted,
         override=_danger_override(tool),
         runs=_find_executable_input(tool.name, pinned) if pinned else None,
+    )
+    return declared_reads.veto_unasked_calls(verdict, pinned.extras if pinned else None)
+
+
+def explain_read_doubt(tool: Tool, verdict: DangerVerdict, matcher: DangerMatcher) -> str:
+    """Explain why a stored tool is not taken for one that only reads; empty: it is.
+
+    Args:
+        tool: With its server and definition loaded.
+        verdict: Of `judge_tool`.
+        matcher: For the enabled operations.
+    """
+    pinned = tool.definition
+    return declared_reads.explain_read_doubt(
+        verdict,
+        needs_trust=settings.FOREGATE.reads_need_trust,
+        matcher=matcher,
+        annotations=pinned.annotations if pinned else {},
+        description=pinned.description if pinned else "",
+        schema=pinned.input_schema if pinned else {},
     )
 
 

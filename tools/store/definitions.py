@@ -10,8 +10,8 @@ from typing import Final
 from django.db.models import Exists, F, OuterRef, Q, Window
 from django.db.models.functions import RowNumber
 
-from tools import definition_changes
-from tools.definition import Definition
+from tools import definition_changes, scan
+from tools.definition import Definition, make_storable
 from tools.models import Tool, ToolDefinition
 
 MAX_VERSIONS: Final = 20
@@ -98,7 +98,44 @@ def to_definition(tool: Tool, row: ToolDefinition) -> Definition:
         input_schema=row.input_schema,
         output_schema=row.output_schema,
         annotations=row.annotations,
+        extras=row.extras,
     )
+
+
+def adopt_extras(
+    tools: Iterable[Tool], listed: Mapping[str, Definition], *, foreign: frozenset[str]
+) -> tuple[str, ...]:
+    """Add to pins made before the extras counted those that they are listed with.
+
+    Args:
+        tools: Listed tools that are as they were pinned, as far as the pin tells.
+        listed: Listed definitions by name.
+        foreign: Names of other servers' tools, for the scan.
+
+    Returns:
+        Names of tools whose extras a person should review first; their pins stay as they are.
+    """
+    adopted, refused = [], []
+    for tool in tools:
+        row, item = tool.definition, listed[tool.name]
+        if row is None:
+            continue
+        if item.extras:
+            pinned = to_definition(tool, row)
+            if definition_changes.adds_severe_finding(pinned, item, foreign=foreign):
+                refused.append(tool.name)
+                continue
+            row.findings = make_storable(scan.scan_definition(item, foreign=foreign))
+        row.extras = make_storable(dict(item.extras or {}))
+        adopted.append(tool)
+    if adopted:
+        rows = [tool.definition for tool in adopted if tool.definition]
+        ToolDefinition.objects.bulk_update(rows, ["extras", "findings"])
+        # As they are, since other processes learn of changes by this table.
+        Tool.objects.filter(pk__in=[tool.pk for tool in adopted]).update(
+            definition=F("definition")
+        )
+    return tuple(refused)
 
 
 def find_accepted_definitions(

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from django.db import connection
 
 from tools.catalogue import CatalogueTool
-from tools.fusion import DEFAULT_WEIGHTS, FusionWeights
+from tools.fusion import DEFAULT_WEIGHTS, FusionWeights, PastUse
 from tools.lexemes import hash_lexeme
-from tools.past_use import PastUse
 from tools.search_index import (
     IndexHit,
     MeasuredTools,

@@ -11,8 +11,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from tools.embed.embedder import Vectors
-from tools.past_use import PastUse
-from tools.ranking import K1, WHOLE_QUERY_SHARE, B
+from tools.fusion import K1, WHOLE_QUERY_SHARE, B, PastUse
 from tools.store import embeddings
 
 EXACT_ROWS = 60_000

@@ -1,4 +1,4 @@
-"""Backoff with full jitter, and a circuit breaker, as immutable values.
+"""The failure history of a server: backoff with full jitter, a circuit breaker, its last error.
 
 References:
     Brooker, Exponential Backoff and Jitter, AWS Architecture Blog (2015).
@@ -7,12 +7,18 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.errors import CircuitOpen, UpstreamError
+from tools.upstream.status import ServerState
 
 _MAX_DOUBLINGS = 62  # keeps the power finite however long a server has been failing
 
-CircuitState = Literal["closed", "open", "half_open"]
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,57 +40,90 @@ class RetryPolicy:
     open_cap_s: float = 300.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Circuit:
-    """State of a circuit breaker.
-
-    Attributes:
-        failures: Failures since the last success.
-        retry_at: Monotonic time in seconds before which no attempt is made.
-        openings: Times the circuit opened since the last success; 0 is closed.
-    """
-
-    failures: int = 0
-    retry_at: float = 0.0
-    openings: int = 0
-
-
-def circuit_state(circuit: Circuit, *, now: float) -> CircuitState:
-    """Return the state of the circuit; `half_open` admits one trial connection."""
-    if not circuit.openings:
-        return "closed"
-    return "half_open" if now >= circuit.retry_at else "open"
-
-
-def retry_delay_s(circuit: Circuit, *, now: float) -> float:
-    """Return the seconds until the next attempt is due; zero if it is due."""
-    return max(0.0, circuit.retry_at - now)
-
-
-def record_failure(circuit: Circuit, *, now: float, policy: RetryPolicy, draw: float) -> Circuit:
-    """Count a failed start or a crash, and set the time of the next attempt.
-
-    A failure in the half-open state reopens the circuit for twice as long.
+class ServerHealth:
+    """Tracks the circuit and the last error of one server.
 
     Args:
-        circuit: State before the failure.
-        now: Monotonic time of the failure, in seconds.
+        server: Its name.
         policy: When to retry.
-        draw: Random number in [0, 1), the jitter.
+        environment: Clocks and jitter.
+
+    Attributes:
+        last_error: The last failure in one line, or empty.
+        last_error_at: When it happened.
+        last_output: Output of the server before that failure.
     """
-    failed = replace(circuit, failures=circuit.failures + 1)
-    if failed.failures >= policy.threshold:
-        bound = _double_delay(policy.open_s, times=circuit.openings, cap=policy.open_cap_s)
-        wait_s = bound * (1 + draw) / 2
-        return replace(failed, openings=circuit.openings + 1, retry_at=now + wait_s)
-    bound = _double_delay(policy.base_s, times=circuit.failures, cap=policy.cap_s)
-    return replace(failed, retry_at=now + bound * draw)
+
+    def __init__(
+        self, server: str, *, policy: RetryPolicy, environment: UpstreamEnvironment
+    ) -> None:
+        self._server = server
+        self._policy = policy
+        self._environment = environment
+        self._failures = self._openings = 0  # since the last answer
+        self._retry_at = 0.0  # monotonic
+        self.last_error = ""
+        self.last_error_at: datetime | None = None
+        self.last_output: tuple[str, ...] = ()
+
+    @property
+    def has_opened(self) -> bool:
+        """Whether the circuit has opened since the last answer."""
+        return bool(self._openings)
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the circuit is open now; once it is over, one trial connection is admitted."""
+        return self.has_opened and self.retry_delay_s > 0.0
+
+    @property
+    def retry_delay_s(self) -> float:
+        """Seconds until the next attempt is allowed."""
+        return max(0.0, self._retry_at - self._environment.monotonic())
+
+    @property
+    def retry_at(self) -> datetime:
+        """Time of the next allowed attempt."""
+        return self._environment.wall_clock() + timedelta(seconds=self.retry_delay_s)
+
+    def record_answer(self) -> None:
+        """Close the circuit: any answer is a sign of health."""
+        self._failures = self._openings = 0
+        self._retry_at = 0.0
+
+    def record_failure(self, error: UpstreamError) -> ServerState:
+        """Count a failed start or a crash, and return the resulting state.
+
+        A failure of the trial connection reopens the circuit for twice as long.
+        """
+        policy, draw = self._policy, self._environment.rng.random()
+        if self._failures + 1 >= policy.threshold:
+            bound_s = _double(policy.open_s, times=self._openings, cap_s=policy.open_cap_s)
+            wait_s = bound_s * (1 + draw) / 2
+            self._openings += 1
+        else:
+            wait_s = _double(policy.base_s, times=self._failures, cap_s=policy.cap_s) * draw
+        self._failures += 1
+        self._retry_at = self._environment.monotonic() + wait_s
+        state: ServerState = "open" if self.has_opened else "backoff"
+        self.record_error(error, state=state)
+        return state
+
+    def record_error(self, error: UpstreamError, *, state: ServerState) -> None:
+        """Record a failure without counting it for the circuit."""
+        self.last_error = str(error)
+        self.last_error_at = self._environment.wall_clock()
+        self.last_output = error.output
+        log.warning("server.failed", server=self._server, state=state, error=str(error))
+
+    def make_circuit_open_error(self) -> CircuitOpen:
+        """Return the error for calls while the circuit is open."""
+        error = CircuitOpen(
+            server=self._server, last_error=self.last_error, retry_at=self.retry_at
+        )
+        error.output = self.last_output
+        return error
 
 
-def make_closed_circuit() -> Circuit:
-    """Return a closed circuit without failures."""
-    return Circuit()
-
-
-def _double_delay(seconds: float, *, times: int, cap: float) -> float:
-    return min(cap, seconds * 2.0 ** min(times, _MAX_DOUBLINGS))
+def _double(seconds: float, *, times: int, cap_s: float) -> float:
+    return min(cap_s, seconds * 2.0 ** min(times, _MAX_DOUBLINGS))

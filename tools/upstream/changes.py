@@ -37,6 +37,10 @@ class ChangeReporter:
             loop = asyncio.get_running_loop()
             self._due[kind] = loop.call_later(wait_s, self._report_change, kind)
 
+    def is_due(self, kind: ListName) -> bool:
+        """Whether a change is to be reported."""
+        return kind in self._due
+
     def close(self) -> None:
         """Cancel all pending reports."""
         for timer in self._due.values():

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tools.upstream.in_flight import InFlightRequest, InFlightRequests
-from tools.upstream.limits import UpstreamLimits
 from tools.upstream.status import ListName
 
 SHARED_CAPABILITIES: Mapping[str, Any] = {
@@ -19,27 +18,14 @@ SHARED_CAPABILITIES: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerListeners:
-    """Callbacks for notifications outside any request.
-
-    Attributes:
-        on_list_changed: Called with the kind of list that changed.
-        on_resource_updated: Called with the URI of a resource whose content changed.
-    """
-
-    on_list_changed: Callable[[ListName], None]
-    on_resource_updated: Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
 class ClientProfile:
     """The client side of the connections to one server.
 
     Attributes:
         capabilities: Client capabilities declared in the legacy handshake.
         flights: Requests in flight, including those waiting for the start.
-        listeners: Callbacks for changes.
-        limits: Caps on what the server may send and consume.
+        on_list_changed: Called with the kind of list that changed.
+        on_resource_updated: Called with the URI of a resource whose content changed.
         on_roots_asked: Called if a server asks for roots on a shared connection: with the request
             of the only client, if that can tell its roots. Returns whether the connection has
             become that client's own.
@@ -48,7 +34,7 @@ class ClientProfile:
 
     capabilities: Mapping[str, Any]
     flights: InFlightRequests
-    listeners: ServerListeners
-    limits: UpstreamLimits
+    on_list_changed: Callable[[ListName], None]
+    on_resource_updated: Callable[[str], None]
     on_roots_asked: Callable[[InFlightRequest | None], bool]
     fatal_requests: set[str] = field(default_factory=set)

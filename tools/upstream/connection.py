@@ -1,4 +1,4 @@
-"""A live connection to a server: sends requests and returns results exactly as received."""
+"""A connection to a server, from its start to its end; results are returned as received."""
 
 from __future__ import annotations
 
@@ -13,27 +13,35 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 
 from gateway_project.foundation.caller import GATEWAY
+from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.client import ClientProfile
-from tools.upstream.connection_subscriptions import ConnectionSubscriptions, SubscriptionRefused
-from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.envelope import RequestEnvelope
 from tools.upstream.errors import (
     CallTimedOut,
+    ConnectTimedOut,
     ProtocolViolation,
     SendTimedOut,
     ServerExited,
     ServerStopped,
-    SessionExpired,
     UnsendableRequest,
     UpstreamError,
     UpstreamRefused,
 )
+from tools.upstream.handshake import (
+    REMOTE_PROBE_TIMEOUT_S,
+    Handshake,
+    VersionRefused,
+    negotiate,
+)
 from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.inbound import LEVELS, InboundHandler
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
+from tools.upstream.listen import SubscriptionListener
 from tools.upstream.listing import ItemListing, ToolListing, gather_items, gather_tools
-from tools.upstream.peer import ServerPeer
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.peer import Era, ServerPeer
+from tools.upstream.redact_definitions import redact_peer
+from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
@@ -65,28 +73,32 @@ class Connection:
         spec: ServerSpec,
         peer: ServerPeer,
         *,
-        wire: RequestDispatcher,
-        inbound: InboundHandler,
         transport: UpstreamTransport,
         client: ClientProfile,
+        inbound: InboundHandler,
+        group: TaskGroup,
     ) -> None:
         self._spec = spec
-        self._wire = wire
+        self._wire = transport.wire
         self._inbound = inbound
         self._flights = client.flights
-        self._limits = client.limits
+        self._limits = transport.origin.limits
         self.envelope = RequestEnvelope(peer, over_http=spec.transport != "stdio")
         self._log_level = len(LEVELS)
         self._fatal_requests = client.fatal_requests
-        self._subscriptions: ConnectionSubscriptions | None = None
+        self._listener = SubscriptionListener(self._open_stream, client=client, group=group)
         self._is_settled = False
         self._settling = asyncio.Lock()
         self.transport = transport
         self.peer = peer
-        self.ended = wire.ended
+        self.ended = self._wire.ended
         self.stopping = False
         self.interrupted = 0
         self.tools_changed = 0
+        inbound.era = peer.era
+        inbound.subscription = self._listener.handle_notification
+        if peer.era == "modern":  # legacy servers report changes of lists unasked
+            self._listener.follow_lists(peer.notified_kinds())
 
     @property
     def is_over(self) -> bool:
@@ -113,9 +125,8 @@ class Connection:
         try:
             result = await self._await_answer(flight, request_id)
         finally:
-            flight.deadline = None
             self._flights.mark_answered(request_id)
-            self._inbound.withdraw_questions(flight)
+            self._inbound.questions.withdraw_for(flight)
         await flight.drain_notices(within_s=LAST_NOTICES_S)
         return result
 
@@ -136,7 +147,7 @@ class Connection:
                 if not self._is_settled:
                     await self._try_request(PING, {})
                     self._is_settled = True
-                if await self._inbound.wait_for_roots():
+                if await self._inbound.questions.wait_for_roots():
                     await self._try_request(PING, {})
 
     async def list_tools(self) -> ToolListing:
@@ -172,11 +183,6 @@ class Connection:
                 redactor=self.transport.origin.redactor,
             )
 
-    def attach_subscriptions(self, subscriptions: ConnectionSubscriptions) -> None:
-        """Set the subscriptions of this connection, and subscribe to its lists."""
-        self._subscriptions = subscriptions
-        subscriptions.subscribe_to_lists()
-
     async def change_subscription(
         self, uri: str, *, on: bool, all_uris: frozenset[str]
     ) -> dict[str, Any]:
@@ -190,20 +196,23 @@ class Connection:
         Raises:
             UpstreamError: If the server refuses or does not answer.
         """
-        assert self._subscriptions is not None  # noqa: S101 - set while connecting
-        change = self._subscriptions.subscribe if on else self._subscriptions.unsubscribe
+        if self.peer.era == "legacy":
+            method = "resources/subscribe" if on else "resources/unsubscribe"
+            return await self.send_own_request(method, {"uri": uri})
+        timeout_s = self._spec.call_timeout_s
         try:
-            return await change(uri, all_uris=all_uris)
-        except SubscriptionRefused:
+            honored = await self._listener.follow_resources(all_uris, timeout_s=timeout_s)
+        except TimeoutError:
+            raise self._call_timeout_error("a subscription", timeout_s) from None
+        except MCPError as error:
+            raise self._translate_error(error, during="a subscription") from None
+        if on and uri not in honored:
             raise UpstreamRefused(
                 server=self._spec.name,
                 rpc_code=METHOD_NOT_FOUND,
                 rpc_message=f"changes of {uri[:200]!r} cannot be subscribed to",
-            ) from None
-        except TimeoutError:
-            raise self._call_timeout_error("a subscription", self._spec.call_timeout_s) from None
-        except MCPError as error:
-            raise self._translate_error(error, during="a subscription") from None
+            )
+        return {}
 
     async def send_own_request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request of the gateway's own."""
@@ -212,13 +221,22 @@ class Connection:
             InFlightRequest(request=request, caller=GATEWAY, timeout_s=self._spec.call_timeout_s)
         )
 
+    async def _open_stream(self, params: Mapping[str, Any], request_id: RequestId) -> None:
+        """Hold a stream of changes open at a modern server."""
+        request = UpstreamRequest(method="subscriptions/listen", params=params)
+        await self._wire.request(
+            request.method,
+            self.envelope.build_params(request, request_id),
+            request_id=request_id,
+            headers=self.envelope.build_headers(request),
+        )
+
     async def _await_answer(
         self, flight: InFlightRequest, request_id: RequestId
     ) -> dict[str, Any]:
         request, has_room = flight.request, False
         try:
-            async with asyncio.timeout(flight.timeout_s) as deadline:
-                flight.start(deadline)
+            async with flight.limit_time():
                 await self._wait_for_room(request)
                 has_room = True
                 result = await self._wire.request(
@@ -230,7 +248,12 @@ class Connection:
         except TimeoutError:
             if not has_room:
                 raise self._send_timeout_error(flight) from None
-            raise self._call_timeout_error(request.description, flight.allowed_s) from None
+            raise CallTimedOut(
+                server=self._spec.name,
+                what=request.description,
+                timeout_s=flight.allowed_s,
+                is_call=request.method == CALL_METHOD,
+            ) from None
         except MCPError as error:
             self._inbound.note_elicitations(error.error, request.downstream)
             raise self._translate_error(error, during=request.description) from None
@@ -352,14 +375,12 @@ class Connection:
         return CallTimedOut(server=self._spec.name, what=what, timeout_s=timeout_s)
 
     def _translate_error(self, error: MCPError, *, during: str) -> UpstreamError:
-        if isinstance(error.data, SessionExpired):
-            return error.data  # the request was refused, so nothing was interrupted
         if self.transport.ended.is_set():
             self.interrupted += 1
         elif self.stopping and error.code == CONNECTION_CLOSED:
-            # The dispatcher ends before the transport.
+            # The wire ends before the transport.
             return ServerStopped(self._spec.name)
-        return translate_error(error, self._spec, self.transport, while_doing=f"during {during}")
+        return _translate_error(error, self._spec, self.transport, while_doing=f"during {during}")
 
 
 def _severity_rank(level: Any) -> int:
@@ -367,14 +388,100 @@ def _severity_rank(level: Any) -> int:
     return LEVELS.index(level) if level in LEVELS else len(LEVELS)
 
 
-def translate_error(
+def _translate_error(
     error: MCPError, spec: ServerSpec, transport: UpstreamTransport, *, while_doing: str
 ) -> UpstreamError:
     """Turn a JSON-RPC error into an `UpstreamError`, given the state of the transport."""
-    if isinstance(error.data, UpstreamError):
-        return error.data  # made by our own transport
     if transport.ended.is_set() and error.code == CONNECTION_CLOSED:
         return transport.make_end_error(while_doing=while_doing)
     return UpstreamRefused(
         server=spec.name, rpc_code=error.code, rpc_message=error.message, data=error.data
     )
+
+
+class _ConnectionLeft(Exception):
+    """Cancels the tasks of a connection; never leaves this module."""
+
+
+@asynccontextmanager
+async def connect(
+    spec: ServerSpec,
+    transport: UpstreamTransport,
+    *,
+    era: Era | None,
+    versions: list[str],
+    client: ClientProfile,
+) -> AsyncIterator[Connection]:
+    """Start a server, negotiate the protocol and subscribe to its lists; close it on exit.
+
+    Enter and leave in one task.
+
+    Args:
+        spec: The server's entry.
+        transport: Not yet entered.
+        era: The era negotiated last time, if the server was ever connected.
+        versions: As for `Handshake`.
+        client: The client side of the connection.
+
+    Raises:
+        UpstreamError: If the server cannot be started or does not become ready in time.
+    """
+    outcome: ServerPeer | UpstreamError | None = None
+    async with transport:
+        wire = transport.wire
+        try:
+            async with TaskGroup() as group:
+                inbound = InboundHandler(wire, client=client, group=group)
+                wire.attach(inbound)
+                handshake = Handshake(wire, capabilities=client.capabilities, versions=versions)
+                outcome = await _negotiate_peer(spec, handshake, transport, era)
+                if isinstance(outcome, ServerPeer):
+                    connection = Connection(
+                        spec,
+                        redact_peer(outcome, transport.origin.redactor),
+                        transport=transport,
+                        client=client,
+                        inbound=inbound,
+                        group=group,
+                    )
+                    try:
+                        yield connection
+                    finally:
+                        connection.stopping = True
+                        wire.end()
+                raise _ConnectionLeft  # noqa: TRY301 - the only way to end the tasks of a group
+        except _ConnectionLeft:
+            pass
+    if (task := asyncio.current_task()) is not None and task.cancelling():
+        raise asyncio.CancelledError  # an error swallows it in a task group
+    if isinstance(outcome, UpstreamError):
+        raise outcome
+
+
+async def _negotiate_peer(
+    spec: ServerSpec, handshake: Handshake, transport: UpstreamTransport, era: Era | None
+) -> ServerPeer | UpstreamError:
+    """Negotiate within the connect timeout; failures are returned, not raised."""
+    options = {} if spec.transport == "stdio" else {"patience_s": REMOTE_PROBE_TIMEOUT_S}
+    try:
+        async with asyncio.timeout(spec.connect_timeout_s):
+            return await negotiate(
+                handshake, era="legacy" if spec.transport == "sse" else era, **options
+            )
+    except TimeoutError:
+        return ConnectTimedOut(
+            server=spec.name,
+            timeout_s=spec.connect_timeout_s,
+            last_stderr=transport.failure_summary,
+            remote=spec.transport != "stdio",
+        )
+    except MCPError as error:
+        return _translate_error(error, spec, transport, while_doing="while starting")
+    except UpstreamError as error:
+        return error
+    except VersionRefused as error:
+        return ProtocolViolation(
+            f"answered the handshake with something that is not MCP ({summarize_error(error)}); "
+            "check that its command starts an MCP server",
+            server=spec.name,
+        )

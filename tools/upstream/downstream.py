@@ -5,31 +5,19 @@ Whose rights the request carries is its `Caller`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+AskClient = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Forwards a server's request to the client and returns the client's result unchanged.
 
-class AskClient(Protocol):
-    """Forwards a server's request to the client."""
+Its method is `elicitation/create`, `sampling/createMessage` or `roots/list`. An `MCPError` is that
+of the client or of the gateway.
+"""
 
-    async def __call__(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the client's result unchanged.
-
-        Args:
-            method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
-            params: As the server sent them.
-
-        Raises:
-            mcp.shared.exceptions.MCPError: The error of the client, or of the gateway.
-        """
-
-
-class TellClient(Protocol):
-    """Forwards a server's notification to the client."""
-
-    async def __call__(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send the notification, or drop it if it cannot be delivered."""
+TellClient = Callable[[str, Mapping[str, Any]], Awaitable[None]]
+"""Forwards a server's notification to the client, or drops it if it cannot be delivered."""
 
 
 @dataclass(frozen=True, kw_only=True)

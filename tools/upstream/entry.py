@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
 from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.shares import Bound
+from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.connection import Connection
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import TooManySessions
@@ -24,18 +25,6 @@ from tools.upstream.supervisor_context import SupervisorContext
 
 SupervisorKey = SessionKey | str
 """`client_key` of a caller, or only its user if the server distinguishes users but not clients."""
-
-LaunchSupervisor = Callable[[Supervisor, Iterable[asyncio.Task[None]]], asyncio.Task[None]]
-"""Runs a supervisor in a task, after other tasks have ended."""
-
-
-class _RunningSupervisor(NamedTuple):
-    supervisor: Supervisor
-    task: asyncio.Task[None]
-
-    def end(self) -> None:
-        self.supervisor.close()
-        self.task.cancel()
 
 
 class _OwnConnectionNeeded(Exception):
@@ -58,11 +47,13 @@ class ServerEntry:
     Args:
         spec: The server's entry.
         shared: Dependencies shared by all supervisors of the pool.
-        launch: Runs a supervisor.
+        group: Runs the supervisors.
         predecessor: The server's previous entry.
         after: Tasks that must end before the main supervisor starts.
 
     Attributes:
+        spec: As above.
+        main: The supervisor that lists the tools.
         asks_for_roots: Whether the server has asked for roots.
     """
 
@@ -71,7 +62,7 @@ class ServerEntry:
         spec: ServerSpec,
         shared: SupervisorContext,
         *,
-        launch: LaunchSupervisor,
+        group: TaskGroup,
         predecessor: ServerEntry | None = None,
         after: Iterable[asyncio.Task[None]] = (),
     ) -> None:
@@ -81,35 +72,31 @@ class ServerEntry:
             shared,
             on_status=lambda own: report_status(self.status() if self._per_caller else own),
         )
-        self._launch = launch
-        self._per_caller: dict[SupervisorKey, _RunningSupervisor] = {}
+        self._group = group
+        self._per_caller: dict[SupervisorKey, Supervisor] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.asks_for_roots: bool = (
             predecessor is not None and predecessor.spec == spec and predecessor.asks_for_roots
         )
-        self._main = self._run_supervisor(
+        self.main: Supervisor = self._make_supervisor(
             GATEWAY, predecessor=predecessor.main if predecessor else None, after=after
         )
 
     @property
-    def main(self) -> Supervisor:
-        """The supervisor that lists the tools."""
-        return self._main.supervisor
-
-    @property
     def tasks(self) -> set[asyncio.Task[None]]:
         """All tasks of this server."""
-        return {
-            self._main.task,
-            *(running.task for running in self._per_caller.values()),
-            *self._ending,
-        }
+        return {*(supervisor.task for supervisor in self._supervisors()), *self._ending}
 
     @property
     def capabilities(self) -> Mapping[str, Any] | None:
         """Capabilities the server last declared."""
         declared = (supervisor.capabilities for supervisor in self._supervisors())
         return next((each for each in declared if each is not None), None)
+
+    @property
+    def announces_tools(self) -> bool:
+        """As of `Supervisor`, on any connection."""
+        return any(supervisor.announces_tools for supervisor in self._supervisors())
 
     def get_supervisor(self, caller: Caller, downstream: Downstream) -> Supervisor:
         """Return the supervisor that serves a caller.
@@ -120,14 +107,14 @@ class ServerEntry:
         key = self.find_key(caller, downstream)
         if key is None:
             return self.main
-        running = self._per_caller.get(key)
-        if running is None:
+        supervisor = self._per_caller.get(key)
+        if supervisor is None:
             self._make_room(key)
             owner = downstream if key == caller.client_key else None
-            running = self._per_caller[key] = self._run_supervisor(caller, owner=owner)
+            supervisor = self._per_caller[key] = self._make_supervisor(caller, owner=owner)
             if owner is not None:
-                self._move_followers(caller, running.supervisor)
-        return running.supervisor
+                self._move_followers(caller, supervisor)
+        return supervisor
 
     def find_key(self, caller: Caller, downstream: Downstream) -> SupervisorKey | None:
         """Return by what a caller's connection is told from others; None: it is shared by all."""
@@ -185,44 +172,45 @@ class ServerEntry:
 
     def end(self) -> None:
         """Stop the server, interrupting calls in flight."""
-        for running in (self._main, *self._per_caller.values()):
-            running.end()
+        for supervisor in self._supervisors():
+            supervisor.end()
 
     async def wait_until_drained(self) -> None:
         """Wait until no call is in flight."""
         for supervisor in self._supervisors():
-            await supervisor.wait_until_drained()
+            await supervisor.drained.wait()
 
     def _move_followers(self, caller: Caller, own: Supervisor) -> None:
         """Let a client follow on its own connection what it followed on a shared one."""
-        personal = self._per_caller.get(caller.user)
-        shared = personal.supervisor if personal else self.main
+        shared = self._per_caller.get(caller.user, self.main).subscriptions
         key = caller.client_key
-        own.add_followers(shared.retain_followers(lambda follower: follower != key))
+        own.subscriptions.take_over(shared.retain_followers(lambda follower: follower != key))
 
     def _supervisors(self) -> list[Supervisor]:
-        return [self.main, *(running.supervisor for running in self._per_caller.values())]
+        return [self.main, *self._per_caller.values()]
 
-    def _run_supervisor(
+    def _make_supervisor(
         self,
         caller: Caller,
         *,
         owner: Downstream | None = None,
         predecessor: Supervisor | None = None,
         after: Iterable[asyncio.Task[None]] = (),
-    ) -> _RunningSupervisor:
+    ) -> Supervisor:
         def claim(flight: InFlightRequest | None) -> bool:
             return self._claim_for_roots(supervisor, flight)
 
         supervisor = Supervisor(
             self.spec,
             self._shared,
+            group=self._group,
             caller=caller,
             owner=owner,
             on_roots_asked=claim,
             predecessor=predecessor,
+            after=after,
         )
-        return _RunningSupervisor(supervisor, self._launch(supervisor, after))
+        return supervisor
 
     def _claim_for_roots(self, shared: Supervisor, flight: InFlightRequest | None) -> bool:
         """Note that a server asks for roots; make the connection its only client's own.
@@ -233,16 +221,16 @@ class ServerEntry:
         self.asks_for_roots = True
         if flight is None:
             return False
-        key, before = flight.caller.client_key, self._main
+        key = flight.caller.client_key
         if key in self._per_caller or len(self._per_caller) >= self._shared.limits.max_sessions:
             return False
         if shared is self.main:
-            self._main = self._run_supervisor(GATEWAY, predecessor=shared)
+            self.main = self._make_supervisor(GATEWAY, predecessor=shared)
         else:
-            before = self._per_caller.pop(flight.caller.user)
-        self._per_caller[key] = before
+            del self._per_caller[flight.caller.user]
+        self._per_caller[key] = shared
         shared.give_to(flight.caller, flight.request.downstream)
-        self.main.retain_followers(lambda follower: follower != key)
+        self.main.subscriptions.retain_followers(lambda follower: follower != key)
         return True
 
     def _make_room(self, new: SupervisorKey) -> None:
@@ -259,20 +247,20 @@ class ServerEntry:
             return
         is_full = len(self._per_caller) >= limit
         idle = {
-            key: running.supervisor.last_used_at
-            for key, running in self._per_caller.items()
+            key: supervisor.last_used_at
+            for key, supervisor in self._per_caller.items()
             if (is_full or _find_user(key) == user)
             and counts[_find_user(key)] >= counts[user]
-            and not running.supervisor.is_in_use
+            and not supervisor.is_in_use
         }
         if not idle:
             raise TooManySessions(
                 server=self.spec.name, limit=limit if is_full else counts[user], is_own=not is_full
             )
-        running = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
-        self._ending.add(running.task)
-        running.task.add_done_callback(self._ending.discard)
-        running.end()
+        evicted = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
+        self._ending.add(evicted.task)
+        evicted.task.add_done_callback(self._ending.discard)
+        evicted.end()
 
 
 def _find_user(key: SupervisorKey) -> str:

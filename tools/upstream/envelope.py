@@ -62,7 +62,7 @@ class RequestEnvelope:
             for key, value in (request.meta or {}).items()
             if key not in _RESERVED_META_KEYS
         }
-        if request.progress is not None:
+        if request.wants_progress:
             meta["progressToken"] = request_id
         if self._is_modern:
             downstream = request.downstream

@@ -146,17 +146,24 @@ class ConnectTimedOut(UpstreamError):
 
 
 class CallTimedOut(UpstreamError):
-    """A request was not answered in time and has been cancelled upstream."""
+    """A request was not answered in time and has been cancelled upstream.
+
+    Attributes:
+        timeout_s: Seconds that it had.
+        is_call: Whether it was a call of a tool, for which its caller may allow more time.
+    """
 
     code = "call_timed_out"
 
-    def __init__(self, *, server: str, what: str, timeout_s: float) -> None:
+    def __init__(self, *, server: str, what: str, timeout_s: float, is_call: bool = False) -> None:
+        by_caller = "pass timeout_s to call_tool or in a task, or " if is_call else ""
         super().__init__(
-            f"{what} was not answered within {timeout_s:g} s and was cancelled; "
-            "raise the server's call timeout if it needs longer",
+            f"{what} was not answered within {timeout_s:g} s and was cancelled; if it needs "
+            f"longer, {by_caller}raise the server's call timeout",
             server=server,
         )
         self.timeout_s = timeout_s
+        self.is_call = is_call
 
 
 class SendTimedOut(UpstreamError):

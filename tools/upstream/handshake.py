@@ -1,9 +1,16 @@
-"""Both ways to open a connection: modern discovery and the legacy handshake."""
+"""Both ways to open a connection, modern discovery and the legacy handshake, without long waits.
+
+The SDK's own `mode="auto"` waits ten seconds for an answer to `server/discover` before it tries
+the handshake, so a legacy server that ignores unknown methods delays every start by that. Here
+the handshake follows after a short timeout while the probe stays open: a modern server that
+merely starts slowly answers both, and its first answer counts.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from typing import Any, Final
 
@@ -15,16 +22,25 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
 from mcp_types.version import (
     HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_MODERN_VERSION,
     MODERN_PROTOCOL_VERSIONS,
 )
 
-from tools.upstream.dispatch import RequestDispatcher
-from tools.upstream.errors import HttpRefused, UpstreamError
-from tools.upstream.peer import ServerPeer
+from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.errors import (
+    ConnectionLost,
+    HttpRefused,
+    MessageTooLarge,
+    ProtocolViolation,
+    UpstreamError,
+)
+from tools.upstream.peer import Era, ServerPeer
 from tools.upstream.status import ServerInfo
+from tools.upstream.wire import Wire
 
 
 def _package_version() -> str:
@@ -40,6 +56,11 @@ CLIENT_INFO: Mapping[str, Any] = {"name": "foregate", "version": _package_versio
 HANDSHAKE_VERSIONS: Final = tuple(sorted(HANDSHAKE_PROTOCOL_VERSIONS, reverse=True))
 """Newest first."""
 
+PROBE_TIMEOUT_S = 2.0
+REMOTE_PROBE_TIMEOUT_S = 10.0
+"""Over HTTP every request gets at least a status, so a slow server is slow with both."""
+
+_NO_DISCOVERY = (ConnectionLost, HttpRefused, MessageTooLarge, ProtocolViolation)
 # By which servers refuse a version over HTTP, beside JSON-RPC errors.
 _REFUSAL_STATUSES = frozenset({400, 422, 500, 501})
 _VERSION = re.compile(r"\b20\d\d-\d\d-\d\d\b")
@@ -50,17 +71,17 @@ class VersionRefused(Exception):
 
 
 class Handshake:
-    """The `ProtocolProber` of a connection.
+    """Asks one server which protocol it speaks.
 
     Args:
-        wire: A running dispatcher.
+        wire: Sends the requests.
         capabilities: Client capabilities to declare in the legacy handshake.
         versions: Versions to ask for in the handshake, one after the other; those that the server
             refuses are removed.
     """
 
     def __init__(
-        self, wire: RequestDispatcher, *, capabilities: Mapping[str, Any], versions: list[str]
+        self, wire: Wire, *, capabilities: Mapping[str, Any], versions: list[str]
     ) -> None:
         self._wire = wire
         self._capabilities = capabilities
@@ -135,8 +156,6 @@ def _remaining_versions(
     """Return the versions to ask for after the first was refused; empty: none can help."""
     if isinstance(refusal, VersionRefused):
         return asked[1:]
-    if isinstance(refusal, MCPError) and isinstance(refusal.data, UpstreamError):
-        return []  # the transport failed
     if isinstance(refusal, HttpRefused):
         return asked[1:] if refusal.status in _REFUSAL_STATUSES else []
     if refusal.code == METHOD_NOT_FOUND:
@@ -190,3 +209,105 @@ def _read_object(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _read_text(raw: Mapping[str, Any], key: str) -> str:
     value = raw.get(key)
     return value if isinstance(value, str) else ""
+
+
+async def negotiate(
+    handshake: Handshake, *, era: Era | None, patience_s: float = PROBE_TIMEOUT_S
+) -> ServerPeer:
+    """Negotiate the protocol version of a connection.
+
+    Args:
+        handshake: Sends the requests.
+        era: The era negotiated last time: a legacy server is not probed again, and a modern one
+            has unlimited time to answer the probe.
+        patience_s: Seconds after which the handshake follows an unanswered probe.
+
+    Returns:
+        The server's description of itself.
+
+    Raises:
+        MCPError: If the server refuses both, or the connection ends.
+        UpstreamError: If the transport fails.
+        VersionRefused: If it insists on an unknown version.
+    """
+    if era == "legacy":
+        return await handshake.initialize()
+    found = await _race(handshake, None if era == "modern" else patience_s)
+    if isinstance(found, Exception) and _is_modern_refusal(found):
+        found = await _probe(handshake) or found  # it was too slow for the first one
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+async def _race(handshake: Handshake, patience_s: float | None) -> ServerPeer | Exception:
+    """Return the first usable answer: a discovery, or an accepted handshake."""
+    async with TaskGroup() as group:
+        probe = group.create_task(_probe(handshake))
+        await asyncio.wait({probe}, timeout=patience_s)
+        if found := _probe_result(probe):
+            return found
+        attempt = group.create_task(_try_handshake(handshake))
+        tasks: set[asyncio.Task[Any]] = {probe, attempt}
+        while pending := {task for task in tasks if not task.done()}:
+            await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            if attempt.done() and isinstance(attempt.result(), ServerPeer):
+                probe.cancel()
+                return attempt.result()
+            if found := _probe_result(probe):
+                attempt.cancel()
+                return found
+        return attempt.result()
+
+
+def _probe_result(
+    probe: asyncio.Task[ServerPeer | Exception | None],
+) -> ServerPeer | Exception | None:
+    return probe.result() if probe.done() else None
+
+
+async def _probe(handshake: Handshake) -> ServerPeer | Exception | None:
+    """Probe the server with `server/discover`.
+
+    Returns:
+        The server; None if the handshake should be tried; an error if that would fail too.
+    """
+    version = LATEST_MODERN_VERSION
+    # One try more than there are versions: a server may name the version it has just refused.
+    for _ in range(len(MODERN_PROTOCOL_VERSIONS) + 1):
+        try:
+            return parse_discovery(await handshake.discover(version))
+        except UpstreamError as error:
+            # An older server may answer an unknown method with a status, with invalid content, or
+            # by closing the connection.
+            return None if isinstance(error, _NO_DISCOVERY) else error
+        except MCPError as error:
+            named = _mutual_versions(_supported_versions(error))
+            if not named:
+                return None
+            version = max(named - {version} or named)
+    return None
+
+
+async def _try_handshake(handshake: Handshake) -> ServerPeer | Exception:
+    """Perform the handshake; errors are returned, not raised."""
+    try:
+        return await handshake.initialize()
+    except (MCPError, UpstreamError, VersionRefused) as error:
+        return error
+
+
+def _is_modern_refusal(refusal: Exception) -> bool:
+    return isinstance(refusal, MCPError) and bool(_mutual_versions(_supported_versions(refusal)))
+
+
+def _supported_versions(error: MCPError) -> list[str]:
+    """Return the versions a server names when it refuses ours."""
+    if error.code != UNSUPPORTED_PROTOCOL_VERSION or not isinstance(error.data, dict):
+        return []
+    supported = error.data.get("supported")
+    return supported if isinstance(supported, list) else []
+
+
+def _mutual_versions(versions: Iterable[Any]) -> set[str]:
+    return {version for version in versions if version in MODERN_PROTOCOL_VERSIONS}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +15,7 @@ from mcp_types import RequestId
 from gateway_project.foundation.caller import Caller, SessionKey
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.downstream import Downstream
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Deadline, UpstreamRequest
 
 # The gateway's own listings have no client that a server could ask.
 NO_CALL: Final = "no call to it is in progress"
@@ -39,7 +40,8 @@ class InFlightRequest:
         timeout_s: Seconds from sending to the response.
         max_s: The same if the server reports progress, each report of which starts `timeout_s`
             anew; 0: progress changes nothing.
-        deadline: Its timeout while it is at the server; paused while its client is asked.
+        deadline: Its timeout, or its caller's, while it is at the server; paused while its client
+            is asked.
         question_count: Questions to the client so far.
         open_questions: Questions to the client that are still open.
     """
@@ -48,7 +50,7 @@ class InFlightRequest:
     caller: Caller
     timeout_s: float
     max_s: float = 0.0
-    deadline: asyncio.Timeout | None = None
+    deadline: Deadline | None = None
     question_count: int = 0
     open_questions: int = 0
     _remaining_s: float = 0.0
@@ -67,10 +69,23 @@ class InFlightRequest:
         """Seconds from sending until it times out, as far as known by now."""
         return max(self.timeout_s, float(round(self._allowed_s)))
 
-    def start(self, deadline: asyncio.Timeout) -> None:
-        """Begin its time at the server."""
-        self.deadline = deadline
-        self._sent_at = asyncio.get_running_loop().time()
+    @asynccontextmanager
+    async def limit_time(self) -> AsyncIterator[None]:
+        """Limit its time at the server.
+
+        Raises:
+            TimeoutError: If the time is up, unless the caller's deadline ends it.
+        """
+        callers = self.request.deadline
+        async with asyncio.timeout(None if callers else self.timeout_s) as own:
+            self.deadline = callers or own
+            self._sent_at = asyncio.get_running_loop().time()
+            try:
+                yield
+            finally:
+                if self.open_questions:
+                    self._unpause()  # the caller's deadline outlasts this attempt
+                self.deadline = None
 
     def extend(self) -> None:
         """Start `timeout_s` anew, within `max_s`; a paused or expired deadline stays."""
@@ -95,7 +110,11 @@ class InFlightRequest:
     def resume(self) -> None:
         """End one pause; the deadline resumes after the last one."""
         self.open_questions -= 1
-        if not self.open_questions and self.deadline is not None and not self.deadline.expired():
+        if not self.open_questions:
+            self._unpause()
+
+    def _unpause(self) -> None:
+        if self.deadline is not None and not self.deadline.expired():
             self.deadline.reschedule(asyncio.get_running_loop().time() + self._remaining_s)
 
     def queue_notice(self, notice: ClientNotice, *, group: TaskGroup, at_most: int) -> None:

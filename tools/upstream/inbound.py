@@ -17,15 +17,13 @@ from mcp_types import (
     RequestId,
 )
 
-from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.client import ClientProfile
-from tools.upstream.dispatch import RequestDispatcher
 from tools.upstream.downstream import Downstream
-from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.peer import Era
 from tools.upstream.questions import QUESTIONS, ClientQuestions
 from tools.upstream.status import ListName
+from tools.upstream.wire import Wire
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 MAX_ELICITATIONS = 256  # remembered out-of-band ones whose completion may still be reported
@@ -44,38 +42,22 @@ class InboundHandler:
 
     Args:
         wire: Sends the answers.
-        client: Requests in flight, limits, and listeners for notifications outside any request.
+        client: Requests in flight, and listeners for notifications outside any request.
         group: Runs background work.
-        server: Name for messages.
-        redactor: Removes the server's secrets from its logs and progress reports.
 
     Attributes:
+        questions: Requests for the client.
         era: The protocol's era, once negotiated.
         subscription: Handler of subscription notifications; returns whether it consumed one.
     """
 
-    def __init__(
-        self,
-        wire: RequestDispatcher,
-        *,
-        client: ClientProfile,
-        group: TaskGroup,
-        server: str,
-        redactor: Redactor | None = None,
-    ) -> None:
+    def __init__(self, wire: Wire, *, client: ClientProfile, group: TaskGroup) -> None:
         self._wire = wire
-        self._redactor = redactor or Redactor()
-        self._flights = client.flights
-        self._limits = client.limits
-        self._listeners = client.listeners
+        self._redactor = wire.origin.redactor
+        self._max_notices = wire.origin.limits.max_queued_notices
+        self._client = client
         self._group = group
-        self._questions = ClientQuestions(
-            wire,
-            flights=client.flights,
-            limits=client.limits,
-            on_roots_asked=client.on_roots_asked,
-            server=server,
-        )
+        self.questions = ClientQuestions(wire, client=client, group=group)
         self._out_of_band: OrderedDict[str, Downstream] = OrderedDict()
         self._handlers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
             "notifications/progress": self._handle_progress,
@@ -94,8 +76,8 @@ class InboundHandler:
             log.warning("server.request_unsupported", method=request.method)
             return
         if request.method in QUESTIONS:
-            self._remember_elicitation(request.params or {}, self._questions.find_client(related))
-            self._questions.handle_question(request, related=related, group=self._group)
+            self._remember_elicitation(request.params or {}, self.questions.find_client(related))
+            self.questions.handle_question(request, related=related)
             return
         outcome: dict[str, Any] | ErrorData = {}
         if request.method != "ping":
@@ -110,7 +92,7 @@ class InboundHandler:
         """Route a notification to its recipient; others are dropped."""
         method, params = notification.method, notification.params or {}
         if method in _CHANGED:
-            self._listeners.on_list_changed(_CHANGED[method])
+            self._client.on_list_changed(_CHANGED[method])
         elif method == "notifications/message":
             self._handle_log_message(params, related)
         elif method in self._handlers:
@@ -124,21 +106,17 @@ class InboundHandler:
             if isinstance(elicitation, dict):
                 self._remember_elicitation(elicitation, downstream)
 
-    async def wait_for_roots(self) -> bool:
-        """See `ClientQuestions`."""
-        return await self._questions.wait_for_roots()
-
-    def withdraw_questions(self, flight: InFlightRequest) -> None:
-        """Withdraw the open questions of a request that has ended."""
-        self._questions.withdraw_for(flight)
-
     def _handle_progress(self, params: Mapping[str, Any]) -> None:
         token, progress = as_request_id(params.get("progressToken")), params.get("progress")
-        flight = None if token is None else self._flights.find_by_id(coerce_request_id(token))
+        flight = (
+            None if token is None else self._client.flights.find_by_id(coerce_request_id(token))
+        )
         value = _read_number(progress)
-        if flight is None or flight.request.progress is None or value is None:
+        if flight is None or not flight.request.wants_progress or value is None:
             return
         flight.extend()
+        if flight.request.progress is None:
+            return
         message = params.get("message")
         report = partial(
             flight.request.progress,
@@ -146,10 +124,10 @@ class InboundHandler:
             _read_number(params.get("total")),
             self._redactor.redact(message) if isinstance(message, str) else None,
         )
-        flight.queue_notice(report, group=self._group, at_most=self._limits.max_queued_notices)
+        flight.queue_notice(report, group=self._group, at_most=self._max_notices)
 
     def _handle_log_message(self, params: Mapping[str, Any], related: RequestId | None) -> None:
-        flight = self._questions.find_request(related)
+        flight = self.questions.find_request(related)
         if isinstance(flight, str):
             return
         downstream = flight.request.downstream
@@ -157,19 +135,19 @@ class InboundHandler:
             return
         redacted = self._redactor.redact_json(params)
         notice = partial(downstream.tell, "notifications/message", redacted)
-        flight.queue_notice(notice, group=self._group, at_most=self._limits.max_queued_notices)
+        flight.queue_notice(notice, group=self._group, at_most=self._max_notices)
 
     def _handle_resource_update(self, params: Mapping[str, Any]) -> None:
         uri = params.get("uri")
         if isinstance(uri, str) and not self.subscription(
             "notifications/resources/updated", params
         ):
-            self._listeners.on_resource_updated(uri)
+            self._client.on_resource_updated(uri)
 
     def _handle_cancellation(self, params: Mapping[str, Any]) -> None:
         request_id = as_request_id(params.get("requestId"))
         if not self.subscription("notifications/cancelled", params) and request_id is not None:
-            self._questions.withdraw(request_id)
+            self.questions.withdraw(request_id)
 
     def _handle_acknowledgement(self, params: Mapping[str, Any]) -> None:
         self.subscription("notifications/subscriptions/acknowledged", params)

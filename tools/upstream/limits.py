@@ -24,6 +24,8 @@ class UpstreamLimits:
         max_listed_items: Tools, resources, templates or prompts of one listing.
         max_listing_bytes: All pages of one listing together, as JSON.
         max_item_bytes: One tool, resource, template or prompt, as JSON, with its schemas.
+        max_extras_bytes: All members of a tool but its name, texts, schemas and annotations, such
+            as `_meta` and icons; clients are listed them with every tool.
         max_item_depth: Levels of JSON in one such item; later code may recurse.
         list_timeout_s: Seconds a whole listing may take.
         max_call_s: Seconds a call may take whose server keeps reporting progress, unless its
@@ -58,6 +60,7 @@ class UpstreamLimits:
     max_listed_items: int = 5_000
     max_listing_bytes: int = 64 * MIB
     max_item_bytes: int = 1 * MIB
+    max_extras_bytes: int = 128 * 1024
     max_item_depth: int = 128
     list_timeout_s: float = 60.0
     max_call_s: float = 3_600.0

@@ -1,12 +1,12 @@
-"""Keeps `subscriptions/listen` streams open at a modern server."""
+"""Follows lists and resources of a modern server by `subscriptions/listen` streams."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from mcp.shared.dispatcher import as_request_id
 from mcp.shared.exceptions import MCPError
@@ -14,24 +14,23 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 
 from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.client import ClientProfile
 from tools.upstream.errors import UpstreamError
+from tools.upstream.status import ListName
 
 RELISTEN_S, RELISTEN_CAP_S = 5.0, 300.0  # between subscriptions that the server keeps ending
 
 LASTING_S = 60.0
 """A stream that was open for longer is reopened as soon as the first one."""
 
-SubscriptionFilter = Mapping[str, Any]
-"""A `SubscriptionFilter` of the protocol."""
+_FILTERS: Mapping[ListName, str] = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
 
-
-class SendRequest(Protocol):
-    """Sends a request under a given id and returns its result."""
-
-    def __call__(
-        self, method: str, params: Mapping[str, Any], *, request_id: RequestId
-    ) -> Awaitable[dict[str, Any]]:
-        """Send the request."""
+OpenStream = Callable[[Mapping[str, Any], RequestId], Awaitable[None]]
+"""Sends `subscriptions/listen` with parameters under a given id, and waits for its end."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,13 +40,18 @@ class Subscription:
     Attributes:
         wanted: Filter that was requested.
         honored: Filter that the server agreed to; raises `MCPError` if it refused.
+        acknowledged: The same of the stream that is open now.
+        stream: The request that holds that stream open.
+        task: Keeps it open.
         closed: Whether `close` was called.
     """
 
-    wanted: SubscriptionFilter
+    wanted: Mapping[str, Any]
     honored: asyncio.Future[Mapping[str, Any]]
-    closed: bool = False
+    acknowledged: asyncio.Future[Mapping[str, Any]] | None = None
+    stream: asyncio.Future[None] | None = None
     task: asyncio.Task[None] | None = None
+    closed: bool = False
 
     def close(self) -> None:
         """End the subscription."""
@@ -56,34 +60,73 @@ class Subscription:
             self.task.cancel()
 
 
-@dataclass(kw_only=True)
-class _Stream:
-    subscription: Subscription
-    acknowledged: asyncio.Future[Mapping[str, Any]]
-    sent: asyncio.Future[dict[str, Any]]
-
-
 class SubscriptionListener:
-    """Opens subscriptions and keeps them open.
+    """Follows lists and resources of one modern server.
 
     Args:
-        send: Sends a request to the server.
+        open_stream: Opens one stream of changes.
+        client: Is told of the changes.
         group: Runs the tasks that hold the streams.
     """
 
-    def __init__(self, send: SendRequest, *, group: TaskGroup) -> None:
-        self._send = send
+    def __init__(
+        self, open_stream: OpenStream, *, client: ClientProfile, group: TaskGroup
+    ) -> None:
+        self._open_stream = open_stream
+        self._client = client
         self._group = group
         self._numbers = itertools.count(1)
-        self._streams: dict[RequestId, _Stream] = {}
+        self._streams: dict[RequestId, Subscription] = {}
+        self._resources: Subscription | None = None
 
-    def subscribe(
-        self, wanted: SubscriptionFilter, *, renewed: Callable[[], None]
-    ) -> Subscription:
+    def follow_lists(self, kinds: Collection[ListName]) -> None:
+        """Subscribe to changes of these lists."""
+
+        def report_all() -> None:
+            for kind in kinds:
+                self._client.on_list_changed(kind)
+
+        if kinds:
+            self.subscribe({_FILTERS[kind]: True for kind in kinds}, renewed=report_all)
+
+    async def follow_resources(
+        self, uris: Collection[str], *, timeout_s: float
+    ) -> Collection[str]:
+        """Subscribe to changes of these resources instead of those so far, without a gap.
+
+        Returns:
+            The URIs that the server reports changes of.
+
+        Raises:
+            MCPError: If the server refuses.
+            TimeoutError: If it does not acknowledge in time.
+        """
+
+        def report_all() -> None:
+            for uri in uris:
+                self._client.on_resource_updated(uri)
+
+        old, new = self._resources, None
+        honored: Mapping[str, Any] = {}
+        if uris:
+            new = self.subscribe({"resourceSubscriptions": sorted(uris)}, renewed=report_all)
+            try:
+                async with asyncio.timeout(timeout_s):
+                    honored = await asyncio.shield(new.honored)
+            except (TimeoutError, MCPError, UpstreamError, asyncio.CancelledError):
+                new.close()
+                raise
+        self._resources = new
+        if old is not None:
+            old.close()
+        honored_uris = honored.get("resourceSubscriptions")
+        return honored_uris if isinstance(honored_uris, list) else ()
+
+    def subscribe(self, wanted: Mapping[str, Any], *, renewed: Callable[[], None]) -> Subscription:
         """Open a subscription.
 
         Args:
-            wanted: Filter to request.
+            wanted: A `SubscriptionFilter` of the protocol.
             renewed: Called after the stream was reopened: notifications in between are lost.
         """
         honored: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
@@ -94,18 +137,18 @@ class SubscriptionListener:
     def handle_notification(self, method: str, params: Mapping[str, Any]) -> bool:
         """Handle a notification about a subscription; return whether it was consumed."""
         if method == "notifications/cancelled":
-            stream = self._streams.get(as_request_id(params.get("requestId")) or "")
-            if stream is not None:
-                stream.sent.cancel()
-            return stream is not None
+            ended = self._streams.get(as_request_id(params.get("requestId")) or "")
+            if ended is not None and ended.stream is not None:
+                ended.stream.cancel()
+            return ended is not None
         name = _subscription_id(params)
-        stream = self._streams.get(name or "")
+        subscription = self._streams.get(name or "")
         if method == "notifications/subscriptions/acknowledged":
             honored = params.get("notifications")
-            if stream is not None and isinstance(honored, dict):
-                _resolve_future(stream.acknowledged, honored)
+            if subscription is not None and isinstance(honored, dict):
+                _resolve_future(subscription.acknowledged, honored)
             return True
-        return name is not None and (stream is None or stream.subscription.closed)
+        return name is not None and (subscription is None or subscription.closed)
 
     async def _keep_open(self, subscription: Subscription, renewed: Callable[[], None]) -> None:
         delay_s, honored = RELISTEN_S, subscription.honored
@@ -135,31 +178,29 @@ class SubscriptionListener:
             MCPError: If it is refused.
         """
         request_id = f"listen-{next(self._numbers)}"
-        loop = asyncio.get_running_loop()
-        acknowledged: asyncio.Future[Mapping[str, Any]] = loop.create_future()
+        acknowledged: asyncio.Future[Mapping[str, Any]] = (
+            asyncio.get_running_loop().create_future()
+        )
         params = {"notifications": subscription.wanted}
-        sent = asyncio.ensure_future(
-            self._send("subscriptions/listen", params, request_id=request_id)
-        )
-        self._streams[request_id] = _Stream(
-            subscription=subscription, acknowledged=acknowledged, sent=sent
-        )
+        stream = asyncio.ensure_future(self._open_stream(params, request_id))
+        subscription.acknowledged, subscription.stream = acknowledged, stream
+        self._streams[request_id] = subscription
         try:
-            first: set[asyncio.Future[Any]] = {sent, acknowledged}
+            first: set[asyncio.Future[Any]] = {stream, acknowledged}
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if not acknowledged.done():
-                if not sent.cancelled():
-                    sent.result()  # raises the refusal
+                if not stream.cancelled():
+                    stream.result()  # raises the refusal
                 return
             _resolve_future(subscription.honored, acknowledged.result())
             if renewed is not None:
                 renewed()
-            await asyncio.wait({sent})
-            if not sent.cancelled():
-                sent.exception()  # marks it retrieved; an acknowledged stream is always reopened
+            await asyncio.wait({stream})
+            if not stream.cancelled():
+                stream.exception()  # marks it retrieved; an acknowledged stream is reopened
         finally:
             del self._streams[request_id]
-            sent.cancel()
+            stream.cancel()
 
 
 def _may_pass(error: Exception) -> bool:
@@ -167,8 +208,10 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, MCPError) and error.code not in (METHOD_NOT_FOUND, CONNECTION_CLOSED)
 
 
-def _resolve_future(future: asyncio.Future[Mapping[str, Any]], value: Mapping[str, Any]) -> None:
-    if not future.done():
+def _resolve_future(
+    future: asyncio.Future[Mapping[str, Any]] | None, value: Mapping[str, Any]
+) -> None:
+    if future is not None and not future.done():
         future.set_result(value)
 
 

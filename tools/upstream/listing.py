@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Final, Self, overload
 
 from mcp.shared.inbound import find_invalid_x_mcp_header
-from mcp_types import Tool
-from pydantic import ValidationError
+from mcp_types import Tool, ToolAnnotations
+from pydantic import PrivateAttr, ValidationError
 
-from gateway_project.foundation import schema
+from gateway_project.foundation import canonical, schema
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream import nesting
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
@@ -23,6 +23,68 @@ FetchPage = Callable[[str | None], Awaitable[dict[str, Any]]]
 
 MAX_PROBLEMS = 100  # reported per listing
 _REFERENCES = frozenset({"$ref", "$dynamicRef"})
+_OWN_FIELDS: Final = frozenset(
+    {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+)
+"""Members for which a definition has a field."""
+_KNOWN_HINTS: Final = frozenset(
+    str(field.alias) for field in ToolAnnotations.model_fields.values()
+)
+
+
+class ListedTool(Tool):
+    """A tool as listed, with the members for which a definition has no field."""
+
+    _extras: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the tool that a server lists.
+
+        Raises:
+            ValidationError: If it is malformed.
+        """
+        tool = cls.model_validate(raw, by_name=False)
+        extras = {
+            name: value
+            for name, value in raw.items()
+            if name not in _OWN_FIELDS and value is not None
+        }
+        hints = {
+            name: value
+            for name, value in (raw.get("annotations") or {}).items()
+            if name not in _KNOWN_HINTS and value is not None
+        }
+        tool._extras = extras | ({"annotations": hints} if hints else {})
+        return tool
+
+    @property
+    def extras(self) -> Mapping[str, Any]:
+        """Members without a field, by name; unknown hints are in `annotations`."""
+        return self._extras
+
+    def drop_unusable_extras(self, limits: UpstreamLimits) -> list[str]:
+        """Drop extras that are too large or no JSON; return what is wrong, a line for each."""
+        kept: dict[str, Any] = {}
+        problems: list[str] = []
+        left = limits.max_extras_bytes
+        # Of too much, the icons go first.
+        for name in sorted(self._extras, key=lambda name: (name == "icons", name != "_meta")):
+            value = self._extras[name]
+            size = nesting.measure_value(value, max_depth=limits.max_item_depth, max_bytes=left)
+            try:
+                canonical.dumps(value)
+            except canonical.NotCanonicalizable as error:
+                problems.append(f"{name[:200]}: {error}")
+                continue
+            if isinstance(size, str):
+                most = f"{limits.max_extras_bytes:,} bytes"
+                problems.append(f"{name[:200]}: with it there is more than {most} of metadata")
+                continue
+            left -= size
+            kept[name] = value
+        self._extras = kept
+        return problems
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +243,7 @@ async def gather_tools(
 
     def read(raw: dict[str, Any]) -> Tool:
         tool, ignored = _parse_tool(redact_definition(raw, secrets_redactor), over_http=over_http)
+        ignored += tool.drop_unusable_extras(limits)
         for problem in ignored:
             gathered.add_problem(f"{_describe_entry(TOOLS, raw)}: {problem}; that is ignored")
         return tool
@@ -242,17 +305,17 @@ async def _gather_pages(page: FetchPage, gathered: _CollectedEntries) -> _Collec
     return gathered
 
 
-def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> tuple[Tool, list[str]]:
+def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> tuple[ListedTool, list[str]]:
     """Return a tool without its malformed optional parts, and what is wrong with them."""
     if not raw.get("inputSchema"):
         raw = {**raw, "inputSchema": {"type": "object"}}
     ignored: list[str] = []
     try:
-        tool = Tool.model_validate(raw, by_name=False)
+        tool = ListedTool.read(raw)
     except ValidationError as error:
         ignored = [*_list_errors(error)]
         try:
-            tool = Tool.model_validate(_remove_malformed(raw, error), by_name=False)
+            tool = ListedTool.read(_remove_malformed(raw, error))
         except ValidationError:
             raise UnusableEntry(ignored[0]) from None
     for published in (tool.input_schema, tool.output_schema):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Self
 
 from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
@@ -20,12 +21,11 @@ from tools.upstream.limits import UpstreamLimits
 from tools.upstream.listing import ItemListing, ToolListing
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
-from tools.upstream.slots import StartSlots
 from tools.upstream.spec import ServerSpec, resolve_launch
 from tools.upstream.status import ListName, ServerStatus
 from tools.upstream.stdio import StdioTransport
-from tools.upstream.supervise import Admit, Supervisor
-from tools.upstream.supervisor_context import SupervisorContext
+from tools.upstream.supervise import Admit
+from tools.upstream.supervisor_context import StartSlots, SupervisorContext
 from tools.upstream.transport import UpstreamTransport
 from tools.upstream.watch import GatewayWatcher
 
@@ -138,6 +138,26 @@ class UpstreamPool:
                 group.create_task(start(name))
         return failures
 
+    async def start_ahead(self, names: Iterable[str], *, unused_stop_s: float) -> None:
+        """Start shared servers before they are called, and stop those that are not, in the end.
+
+        One that asks for roots is stopped at once: it serves each client that has some on a
+        connection of its own. Errors are left to the first call.
+
+        Args:
+            names: Servers; personal and unknown ones are skipped.
+            unused_stop_s: Seconds after which one that nobody has called is stopped.
+        """
+        known = (entry for name in names if (entry := self._entries.get(name)) is not None)
+        entries = [entry for entry in known if not entry.spec.is_personal]
+        async with TaskGroup() as group:
+            for entry in entries:
+                group.create_task(_start_ahead(entry))
+        await asyncio.sleep(unused_stop_s)
+        for entry in entries:
+            if not entry.main.has_served:
+                entry.main.stop_if_idle()
+
     async def list_tools(self, server: str) -> ToolListing:
         """Fetch all tools of a server, starting it if necessary.
 
@@ -242,6 +262,10 @@ class UpstreamPool:
         entry = self._entries.get(server)
         return None if entry is None else entry.status()
 
+    def list_announcing(self) -> list[str]:
+        """Return the servers that said their tools changed, while `on_changed` is still due."""
+        return [name for name, entry in self._entries.items() if entry.announces_tools]
+
     def get_recent_output(self, server: str) -> tuple[str, ...]:
         """Return a server's last output outside the protocol, oldest line first, redacted.
 
@@ -307,16 +331,9 @@ class UpstreamPool:
         after: Iterable[asyncio.Task[None]] = (),
     ) -> ServerEntry:
         entry = self._entries[spec.name] = ServerEntry(
-            spec, self._shared, launch=self._launch, predecessor=predecessor, after=after
+            spec, self._shared, group=self._group, predecessor=predecessor, after=after
         )
         return entry
-
-    def _launch(
-        self, supervisor: Supervisor, after: Iterable[asyncio.Task[None]]
-    ) -> asyncio.Task[None]:
-        return self._group.create_task(
-            supervisor.run(after=after), name=f"upstream {supervisor.spec.name}"
-        )
 
     def _get_entry(self, name: str) -> ServerEntry:
         if name not in self._entries:
@@ -346,6 +363,13 @@ class UpstreamPool:
             watcher=self._watcher,
             monotonic=environment.monotonic,
         )
+
+
+async def _start_ahead(entry: ServerEntry) -> None:
+    with suppress(UpstreamError):
+        await (await entry.main.get_connection()).settle_roots()
+        if entry.asks_for_roots:
+            entry.main.stop_if_idle()
 
 
 async def _admit(_connection: Connection) -> None:

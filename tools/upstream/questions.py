@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -13,10 +12,10 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, ErrorData, JSONRPCRequest
 
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream import nesting
-from tools.upstream.dispatch import RequestDispatcher
+from tools.upstream.client import ClientProfile
 from tools.upstream.downstream import AskClient, Downstream
-from tools.upstream.in_flight import NO_CALL, InFlightRequest, InFlightRequests
-from tools.upstream.limits import UpstreamLimits
+from tools.upstream.in_flight import NO_CALL, InFlightRequest
+from tools.upstream.wire import Wire
 
 QUESTIONS = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 ROOTS: Final = "roots/list"  # may outlive its call, and needs no person
@@ -40,26 +39,16 @@ class ClientQuestions:
 
     Args:
         wire: Sends the answers.
-        flights: Requests in flight.
-        limits: Bounds on number, size and duration of questions.
-        on_roots_asked: As in `ClientProfile`.
-        server: Name for messages.
+        client: Requests in flight, and what becomes of a question for roots.
+        group: Runs the forwarding.
     """
 
-    def __init__(
-        self,
-        wire: RequestDispatcher,
-        *,
-        flights: InFlightRequests,
-        limits: UpstreamLimits,
-        on_roots_asked: Callable[[InFlightRequest | None], bool],
-        server: str,
-    ) -> None:
+    def __init__(self, wire: Wire, *, client: ClientProfile, group: TaskGroup) -> None:
         self._wire = wire
-        self._flights = flights
-        self._limits = limits
-        self._on_roots_asked = on_roots_asked
-        self._server = server
+        self._limits = wire.origin.limits
+        self._flights = client.flights
+        self._on_roots_asked = client.on_roots_asked
+        self._group = group
         self._open: dict[RequestId, _ServerQuestion] = {}
 
     def find_request(self, related: RequestId | None) -> InFlightRequest | str:
@@ -74,9 +63,7 @@ class ClientQuestions:
         flight = self.find_request(related)
         return None if isinstance(flight, str) else flight.request.downstream
 
-    def handle_question(
-        self, request: JSONRPCRequest, *, related: RequestId | None, group: TaskGroup
-    ) -> None:
+    def handle_question(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
         """Start answering a question, by the client or with a refusal."""
         flight = self.find_request(related)
         refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
@@ -85,26 +72,26 @@ class ClientQuestions:
         if request.method == ROOTS and flight == NO_CALL:
             # Servers ask right after they start: a connection that serves nobody has no roots.
             answer = self._wire.send_answer(request.id, {"roots": []}, related=related)
-            group.create_task(answer)
+            self._group.create_task(answer)
             return
         if refusal or isinstance(flight, str):
             error = ErrorData(
                 code=INVALID_REQUEST,
                 message=f"{request.method} cannot be passed on by the gateway: {refusal}",
             )
-            group.create_task(self._wire.send_answer(request.id, error, related=related))
+            self._group.create_task(self._wire.send_answer(request.id, error, related=related))
             return
         flight.question_count += 1
         owners = [flight] if related is not None else self._flights.list_same_party(flight)
         paused = [owner for owner in owners if owner.deadline is not None]
         if request.method == ROOTS:
             owners = []
-        work = group.create_task(self._ask_client(flight.request.downstream.ask, request))
+        work = self._group.create_task(self._ask_client(flight.request.downstream.ask, request))
         question = _ServerQuestion(request.method, work, owners, asyncio.Event())
         self._open[coerce_request_id(request.id)] = question
         for owner in paused:
             owner.pause()
-        group.create_task(self._finish(request, question, paused, related=related))
+        self._group.create_task(self._finish(request, question, paused, related=related))
 
     def withdraw(self, request_id: RequestId) -> None:
         """Cancel a question that the server has cancelled."""
@@ -183,7 +170,7 @@ class ClientQuestions:
             return error.error
         except Exception:
             # Top of a task: the server must get an answer, and the connection must survive.
-            log.exception("client.question_failed", server=self._server)
+            log.exception("client.question_failed", server=self._wire.origin.server)
             return ErrorData(code=INTERNAL_ERROR, message="the client could not be asked")
 
 

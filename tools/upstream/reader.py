@@ -8,15 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import structlog
-from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INTERNAL_ERROR,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCResponse,
-)
+from mcp_types import PARSE_ERROR, JSONRPCError, JSONRPCMessage, JSONRPCResponse
 
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from tools.upstream.errors import (
@@ -25,32 +17,10 @@ from tools.upstream.errors import (
     TooManyValuesSent,
     UpstreamError,
 )
-from tools.upstream.flood_guard import FloodGuard
-from tools.upstream.lines import KEPT_EDGE_BYTES, LineSplitter, OversizeLine
-from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.output_tail import clean_line
-from tools.upstream.outstanding import OutstandingRequests, RequestId
+from tools.upstream.lines import LineSplitter, OversizeLine
 from tools.upstream.parse import MessageTooDeep, NamelessResult, read_message, receive_message
 from tools.upstream.salvage import BadLine, examine_ends, examine_line
-from tools.upstream.streams import MessageInbox
-
-MAX_SHOWN_CHARS = 200  # of an unusable line, in the log
-LOGGED_PER_S, LOGGED_BURST = 0.2, 5  # unusable lines
-
-# Other notifications have no handler.
-HANDLED_NOTIFICATIONS = frozenset(
-    {
-        "notifications/cancelled",
-        "notifications/elicitation/complete",
-        "notifications/message",
-        "notifications/progress",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-        "notifications/subscriptions/acknowledged",
-        "notifications/tools/list_changed",
-    }
-)
+from tools.upstream.wire import Wire
 
 _INVALID_ANSWER = "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
 _UNREADABLE_ANSWER = "sent an answer that the gateway failed to read; see the gateway's log"
@@ -59,12 +29,10 @@ log = structlog.get_logger(__name__)
 
 
 class MessageReader:
-    """Puts valid messages into the inbox, and fails the calls whose answers are unusable.
+    """Hands valid messages to the wire, and fails the calls whose answers are unusable.
 
     Args:
-        origin: The server whose output is read.
-        inbox: Receives the messages.
-        outstanding: Requests not answered yet.
+        wire: Receives the messages, and knows the requests not answered yet.
         on_fatal: Called with the reason when the server must be stopped.
         on_busy: Called when parsing a large message begins; input should pause.
         on_read: Called when it has been parsed.
@@ -75,37 +43,22 @@ class MessageReader:
 
     def __init__(
         self,
-        origin: ConnectionOrigin,
+        wire: Wire,
         *,
-        inbox: MessageInbox,
-        outstanding: OutstandingRequests,
         on_fatal: Callable[[UpstreamError], None],
         on_busy: Callable[[], None] = lambda: None,
         on_read: Callable[[], None] = lambda: None,
     ) -> None:
-        limits, monotonic = origin.limits, origin.monotonic
-        self._server = origin.server
-        self._origin = origin
-        self._limits = limits
-        self._inbox = inbox
-        self._outstanding = outstanding
+        self._wire = wire
+        self._server = wire.origin.server
+        self._limits = wire.origin.limits
         self._on_fatal = on_fatal
         self._on_busy, self._on_read = on_busy, on_read
         self._later: deque[bytes | OversizeLine] = deque()
         self._reading: asyncio.Task[None] | None = None
-        self._lines = LineSplitter(max_bytes=limits.max_line_bytes)
-        self._unsolicited = FloodGuard(
-            per_s=limits.messages_per_s, burst=limits.messages_burst, monotonic=monotonic
-        )
-        self._logged = FloodGuard(per_s=LOGGED_PER_S, burst=LOGGED_BURST, monotonic=monotonic)
-        self._bad_lines = 0
+        self._lines = LineSplitter(max_bytes=self._limits.max_line_bytes)
         self._bytes_since_message = 0
         self.wasted_bytes = 0
-
-    @property
-    def dropped(self) -> int:
-        """Lines that were not messages, and messages over the rate limit."""
-        return self._bad_lines + self._unsolicited.refused
 
     def feed(self, chunk: bytes) -> None:
         """Process bytes received."""
@@ -192,14 +145,13 @@ class MessageReader:
         try:
             yield
         except TooManyValues as error:
-            self._bad_lines += 1
-            self._log_line("server sent too many values", line, size=len(line))
+            self._wire.count_unusable(line)
             refusal = TooManyValuesSent(server=self._server, limit=error.limit)
             self._fail_call(examine_line(line), refusal)
         except MessageTooDeep as error:
             self._handle_unusable(line, f"sent an answer that {error}; ask it for less")
         except NamelessResult:
-            if not self._outstanding.claim_notification():
+            if not self._wire.claim_notification():
                 self._handle_unusable(line, _INVALID_ANSWER)
         except ValueError:
             self._handle_unusable(line, _INVALID_ANSWER)
@@ -209,42 +161,31 @@ class MessageReader:
 
     def _deliver(self, message: JSONRPCMessage, size: int) -> None:
         self._bytes_since_message = 0
-        self._deliver_message(message, size)
-
-    def _deliver_message(self, message: JSONRPCMessage, size: int) -> None:
-        if isinstance(message, JSONRPCResponse):
-            self._deliver_response(message, size)
-        elif isinstance(message, JSONRPCError):
-            if (
-                message.id is None
-                and message.error.code != PARSE_ERROR
-                and self._outstanding.claim_notification()
-            ):
+        if isinstance(message, JSONRPCError) and message.id is None:
+            if message.error.code != PARSE_ERROR and self._wire.claim_notification():
                 return
             # An error without an id is about a request the server could not read.
-            message.id = self._outstanding.find_owner(message.id)
+            message.id = self._wire.find_owner(None)
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
             self._deliver_response(message, size)
-        elif not self._unsolicited.try_acquire():
+        elif not self._wire.receive(message):
             self.wasted_bytes += size
-        elif hasattr(message, "id") or message.method in HANDLED_NOTIFICATIONS:
-            self._inbox.put(SessionMessage(message))
 
     def _deliver_response(self, message: JSONRPCResponse | JSONRPCError, size: int) -> None:
-        method = self._outstanding.mark_answered(message.id)
+        method = self._wire.find_method(message.id)
         cap = self._limits.max_result_bytes
         is_page = method is None or method.endswith("/list")  # listings have their own limits
         if message.id is not None and not is_page and size > cap:
-            self._answer_with_error(message.id, self._make_too_large_error("the result", cap))
+            self._wire.fail(message.id, self._make_too_large_error("the result", cap))
         else:
-            self._inbox.put(SessionMessage(message))
+            self._wire.receive(message)
 
     def handle_oversize(self, line: OversizeLine) -> None:
         """Fail the call whose answer is too long."""
         error = self._make_too_large_error("its answer", self._limits.max_line_bytes)
         finding = examine_ends(line.head, line.tail)
         if line.ended:
-            self._bad_lines += 1
-            self._log_line("server sent a line beyond the limit", line.head, size=line.size)
+            self._wire.count_unusable(line.head, size=line.size)
             # By now other requests may be outstanding, so only an explicit id counts.
             if finding.request_id is not None:
                 self._fail_call(finding, error)
@@ -255,34 +196,18 @@ class MessageReader:
             self._fail_call(finding, error)
 
     def _handle_unusable(self, line: bytes, problem: str) -> None:
-        self._bad_lines += 1
+        self._wire.count_unusable(line)
         self.wasted_bytes += len(line)
-        self._log_line("server sent a line that is no message", line, size=len(line))
         self._fail_call(examine_line(line), ProtocolViolation(problem, server=self._server))
 
     def _fail_call(self, finding: BadLine, error: UpstreamError) -> None:
         """Fail the call that a bad line was the answer to."""
-        if finding.kind != "answer":
-            return
-        owner = self._outstanding.find_owner(finding.request_id)
+        owner = self._wire.find_owner(finding.request_id) if finding.kind == "answer" else None
         if owner is not None:
-            self._outstanding.mark_answered(owner)
-            self._answer_with_error(owner, error)
-
-    def _answer_with_error(self, request_id: RequestId, error: UpstreamError) -> None:
-        # `data` carries the exception itself, which nothing received over the wire can be.
-        body = ErrorData(code=INTERNAL_ERROR, message=str(error), data=error)
-        self._inbox.put(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request_id, error=body)))
+            self._wire.fail(owner, error)
 
     def _make_too_large_error(self, what: str, cap: int) -> MessageTooLarge:
         return MessageTooLarge(server=self._server, what=what, limit_bytes=cap)
-
-    def _log_line(self, event: str, line: bytes, *, size: int) -> None:
-        start = line[:KEPT_EDGE_BYTES]
-        self._origin.tail.add(start)
-        if self._logged.try_acquire():
-            shown = clean_line(start, self._origin.redactor)[:MAX_SHOWN_CHARS]
-            log.warning(event, server=self._server, bytes=size, text=shown)
 
 
 def _is_slow_to_read(line: bytes | OversizeLine) -> bool:

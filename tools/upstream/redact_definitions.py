@@ -14,7 +14,7 @@ from gateway_project.foundation.redaction import Redactor
 from tools.upstream.peer import ServerPeer
 
 _TEXT_KEYWORDS: Final = frozenset({"description", "title", "$comment", "markdownDescription"})
-_VALUE_KEYWORDS: Final = frozenset({"default", "example", "examples"})
+_VALUE_KEYWORDS: Final = frozenset({"default", "example", "examples", "_meta", "icons"})
 _NAMED_SCHEMAS: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 )

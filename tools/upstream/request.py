@@ -18,6 +18,19 @@ class ProgressListener(Protocol):
         """Receive one report; `progress` grows, `total` is its final value if known."""
 
 
+class Deadline(Protocol):
+    """An `asyncio.Timeout`."""
+
+    def when(self) -> float | None:
+        """Return when it ends, by the clock of the event loop; None: it is paused."""
+
+    def reschedule(self, when: float | None, /) -> None:
+        """Change when it ends."""
+
+    def expired(self) -> bool:
+        """Return whether it has ended."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class UpstreamRequest:
     """A request to a server.
@@ -25,9 +38,12 @@ class UpstreamRequest:
     Attributes:
         method: Method of the protocol.
         params: Its parameters without `_meta`, passed through.
-        timeout_s: Seconds from sending to the response; None: the server's limit, which
-            reports of progress extend. Starting the server has its own limit, except in
-            `execution.call`.
+        timeout_s: Seconds from sending to the response; None: the server's limit. Each report of
+            progress starts them anew. Starting the server has its own limit, unless there is a
+            deadline.
+        is_extensible: Whether reports of progress do that.
+        deadline: The caller's timeout, set to `timeout_s`, around the request and all that leads
+            to it, and extended likewise; None: the timeout is made when the request is sent.
         meta: The part of `_meta` meant for the server, such as a trace context; the protocol's
             own keys are replaced.
         progress: Awaited with each progress report; None: none are requested.
@@ -37,6 +53,8 @@ class UpstreamRequest:
     method: str
     params: Mapping[str, Any]
     timeout_s: float | None = None
+    is_extensible: bool = True
+    deadline: Deadline | None = None
     meta: Mapping[str, Any] | None = None
     progress: ProgressListener | None = None
     downstream: Downstream = NO_CLIENT
@@ -48,6 +66,7 @@ class UpstreamRequest:
         arguments: Mapping[str, Any],
         *,
         timeout_s: float | None = None,
+        is_extensible: bool = True,
         progress: ProgressListener | None = None,
     ) -> Self:
         """Make a request that calls a tool."""
@@ -55,8 +74,14 @@ class UpstreamRequest:
             method=CALL_METHOD,
             params={"name": tool, "arguments": arguments},
             timeout_s=timeout_s,
+            is_extensible=is_extensible,
             progress=progress,
         )
+
+    @property
+    def wants_progress(self) -> bool:
+        """Whether the server is asked for progress: for the client, or to extend a call."""
+        return self.progress is not None or (self.is_extensible and self.method == CALL_METHOD)
 
     @property
     def tool(self) -> str:

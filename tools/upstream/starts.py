@@ -11,8 +11,7 @@ from typing import Final, Literal
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream.client import ClientProfile
-from tools.upstream.connect import connect
-from tools.upstream.connection import Connection
+from tools.upstream.connection import Connection, connect
 from tools.upstream.errors import (
     ConnectTimedOut,
     HttpRefused,
@@ -80,7 +79,7 @@ class ServerStarter:
     @property
     def messages_dropped(self) -> int:
         """Messages that were unusable or over the rate limit, in all runs."""
-        return self._dropped + (self.transport.messages_dropped if self.transport else 0)
+        return self._dropped + (self.transport.wire.dropped if self.transport else 0)
 
     @property
     def redactor(self) -> Redactor | None:
@@ -196,5 +195,5 @@ class ServerStarter:
                 self._era = connection.peer.era
                 yield connection
         finally:
-            self._dropped += self.transport.messages_dropped
+            self._dropped += self.transport.wire.dropped
             self.transport = None

@@ -44,7 +44,6 @@ class ServerStatus:
         retry_at: Earliest time of the next attempt, in `backoff` and `open`.
         connected_at: When it became ready; None unless it is ready.
         protocol_version: Negotiated for the last connection, empty before the first.
-        server_info: Its own name and version, if it declares them.
         pid: Its process id, while there is a process.
         restarts: Starts after the first.
         calls_in_flight: Calls not answered yet.
@@ -60,7 +59,6 @@ class ServerStatus:
     retry_at: datetime | None = None
     connected_at: datetime | None = None
     protocol_version: str = ""
-    server_info: ServerInfo | None = None
     pid: int | None = None
     restarts: int = 0
     calls_in_flight: int = 0

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-import anyio
-from mcp.client._transport import TransportStreams
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
+from mcp_types import JSONRPCMessage, JSONRPCRequest, RequestId
 
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream.errors import ServerExited, UpstreamError
 from tools.upstream.failure_reason import summarize_failure
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.outgoing import encode_message
-from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.process import ServerProcess
 from tools.upstream.reader import MessageReader
 from tools.upstream.spec import LaunchSpec, ServerSpec
 from tools.upstream.stderr import StderrLog
-from tools.upstream.streams import MessageInbox, MessageOutbox
+from tools.upstream.transport import UpstreamTransport
 from tools.upstream.uninterrupted import run_uninterrupted
-from tools.upstream.valve import FlowValve
 from tools.upstream.watch import GatewayWatcher
+from tools.upstream.wire import TransportClosed
 
 # A flooding server is read at about 0.4 MB/s, which leaves CPU time for the others; the rest waits
 # in the pipe as backpressure. One long line costs less than the same bytes in short lines.
 WASTE_BYTES, WASTE_BYTES_PER_S, LONGEST_REST_S = 16 * 1024, 400_000, 1.0
 
 
-class StdioTransport:
-    """One run of one server process; an `UpstreamTransport`.
+class StdioTransport(UpstreamTransport):
+    """One run of one server process.
 
     Entering starts the process; leaving ends it with all its descendants.
 
@@ -43,9 +38,6 @@ class StdioTransport:
         limits: Caps on what it may send.
         watcher: Ends the process if the gateway dies.
         monotonic: Clock in seconds.
-
-    Attributes:
-        origin: Redactor, limits and last output of the server.
     """
 
     def __init__(
@@ -57,43 +49,29 @@ class StdioTransport:
         watcher: GatewayWatcher,
         monotonic: Callable[[], float],
     ) -> None:
+        redactor = Redactor(launch.secrets)
+        super().__init__(
+            ConnectionOrigin(
+                server=spec.name, redactor=redactor, limits=limits, monotonic=monotonic
+            )
+        )
         self._spec = spec
         self._launch = launch
-        self._limits = limits
         self._watcher = watcher
         self._process: ServerProcess | None = None
-        self._fault: UpstreamError | None = None
         self._exit_code: int | None = None
-        self._ended = asyncio.Event()
         self._turn = asyncio.Lock()
         self._being_written = 0
         self._written = asyncio.Event()
         self._written.set()
-        self._outstanding = OutstandingRequests()
-        self._valve = FlowValve(stop=self._pause, start=self._resume)
-        self._inbox = MessageInbox(
-            pause=lambda: self._valve.hold("full"), resume=lambda: self._valve.release("full")
-        )
-        self.origin = origin = ConnectionOrigin(
-            server=spec.name,
-            redactor=Redactor(launch.secrets),
-            limits=limits,
-            monotonic=monotonic,
-        )
-        self._stderr = StderrLog(origin)
+        self._pauses: set[str] = set()
+        self._stderr = StderrLog(self.origin)
         self._reader = MessageReader(
-            origin,
-            inbox=self._inbox,
-            outstanding=self._outstanding,
+            self.wire,
             on_fatal=self._fail_connection,
-            on_busy=lambda: self._valve.hold("reading"),
+            on_busy=lambda: self._pause("reading"),
             on_read=self._read_lines,
         )
-
-    @property
-    def ended(self) -> asyncio.Event:
-        """Set once no answer can arrive any more."""
-        return self._ended
 
     async def wait_for_room(self) -> None:
         """Wait, first come first served, until the server has read nearly all earlier input."""
@@ -110,12 +88,7 @@ class StdioTransport:
     @property
     def pid(self) -> int | None:
         """The server's process id while it runs."""
-        return None if self._process is None or self._ended.is_set() else self._process.pid
-
-    @property
-    def messages_dropped(self) -> int:
-        """Lines that were not messages, and messages over the rate limit."""
-        return self._reader.dropped
+        return None if self._process is None or self.ended.is_set() else self._process.pid
 
     @property
     def failure_summary(self) -> str:
@@ -125,12 +98,12 @@ class StdioTransport:
     @property
     def has_ended_cleanly(self) -> bool:
         """Whether the process exited with code 0."""
-        return self._fault is None and self._exit_code == 0
+        return self.fault is None and self._exit_code == 0
 
     def make_end_error(self, *, while_doing: str) -> UpstreamError:
         """Return the error for work interrupted by the server's end."""
-        if self._fault is not None:
-            return self._fault
+        if self.fault is not None:
+            return self.fault
         error = ServerExited(
             server=self._spec.name,
             how=f"{_explain_exit(self._exit_code)} {while_doing}",
@@ -140,7 +113,7 @@ class StdioTransport:
         error.output = self.origin.last_lines
         return error
 
-    async def __aenter__(self) -> TransportStreams:
+    async def __aenter__(self) -> None:
         """Start the process.
 
         Raises:
@@ -149,7 +122,6 @@ class StdioTransport:
         self._process = await ServerProcess.start(
             self._spec, self._launch, self, watcher=self._watcher
         )
-        return self._inbox, MessageOutbox(self._send)
 
     async def __aexit__(self, *_: object) -> None:
         """End the process and its descendants, even if this task is being cancelled."""
@@ -158,7 +130,7 @@ class StdioTransport:
 
     def stdout_received(self, chunk: bytes) -> None:
         """Process bytes from stdout."""
-        if not self._ended.is_set():
+        if not self.ended.is_set():
             self._reader.feed(chunk)
             self._pause_for_waste()
 
@@ -168,7 +140,7 @@ class StdioTransport:
 
     def handle_end(self) -> None:
         """Handle the end of the process and its output."""
-        if not self._ended.is_set():
+        if not self.ended.is_set():
             self._reader.close()
             self._stderr.close()
             # Read now: later the exit code may be that of the gateway's own kill.
@@ -176,68 +148,64 @@ class StdioTransport:
             self._reader.call_when_drained(self._end)
 
     def _end(self) -> None:
-        self._ended.set()
-        self._inbox.end()
+        self.ended.set()
+        self.wire.end()
 
     def _read_lines(self) -> None:
-        self._valve.release("reading")
+        self._resume("reading")
         self._pause_for_waste()
 
     def _fail_connection(self, fault: UpstreamError) -> None:
-        if self._fault is None:
-            self._fault = fault
-            self._valve.hold("failed")
-            self._ended.set()
-            self._inbox.end()
+        if self.fault is None:
+            self.fault = fault
+            self._pause("failed")
+            self._end()
 
     def _pause_for_waste(self) -> None:
         """Pause reading in proportion to the useless bytes received."""
         if self._reader.wasted_bytes >= WASTE_BYTES:
             rest_s = min(self._reader.wasted_bytes / WASTE_BYTES_PER_S, LONGEST_REST_S)
             self._reader.wasted_bytes = 0
-            self._valve.hold("waste")
-            asyncio.get_running_loop().call_later(rest_s, self._valve.release, "waste")
+            self._pause("waste")
+            asyncio.get_running_loop().call_later(rest_s, self._resume, "waste")
 
-    def _pause(self) -> None:
-        if self._process is not None:
+    def _pause(self, reason: str) -> None:
+        """Read no more until this and every other reason have passed."""
+        if not self._pauses and self._process is not None:
             self._process.pause_stdout()
+        self._pauses.add(reason)
 
-    def _resume(self) -> None:
-        if self._process is not None:
+    def _resume(self, reason: str) -> None:
+        was_paused = bool(self._pauses)
+        self._pauses.discard(reason)
+        if was_paused and not self._pauses and self._process is not None:
             self._process.resume_stdout()
 
-    async def _send(self, item: SessionMessage) -> None:
-        message, limits = item.message, self._limits
-        is_request = isinstance(message, JSONRPCRequest)
-        if self._ended.is_set():
-            raise anyio.BrokenResourceError
+    async def send(
+        self,
+        message: JSONRPCMessage,
+        *,
+        headers: Mapping[str, str],  # noqa: ARG002 - the base's
+        related: RequestId | None = None,  # noqa: ARG002
+    ) -> None:
+        """Queue a message for the server's stdin."""
+        if self.ended.is_set():
+            raise TransportClosed
         self._being_written += 1
         self._written.clear()
         try:
-            text = await encode_message(
-                message, server=self._spec.name, max_bytes=limits.max_line_bytes
-            )
-        except UpstreamError:
-            if is_request:
-                raise
-            raise anyio.BrokenResourceError from None  # the dispatcher drops the message
+            text = await self.encode(message)
         finally:
             self._being_written -= 1
             if not self._being_written:
                 self._written.set()
         process = self._process
-        if process is None or self._ended.is_set():
-            raise anyio.BrokenResourceError
-        if not is_request and process.unsent_bytes > limits.max_unsent_bytes:
-            raise anyio.BrokenResourceError
-        self._track_message(message)
+        if process is None or self.ended.is_set():
+            raise TransportClosed
+        is_request = isinstance(message, JSONRPCRequest)
+        if not is_request and process.unsent_bytes > self.origin.limits.max_unsent_bytes:
+            raise TransportClosed
         process.write(text + b"\n")
-
-    def _track_message(self, message: JSONRPCMessage) -> None:
-        if isinstance(message, JSONRPCRequest):
-            self._outstanding.mark_sent(message.id, message.method)
-        elif isinstance(message, JSONRPCNotification):
-            self._outstanding.mark_notified(message.params)
 
 
 def _explain_exit(code: int | None) -> str:

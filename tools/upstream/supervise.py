@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import structlog
 
-from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
+from gateway_project.foundation.caller import GATEWAY, Caller
 from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.task_group import TaskGroup
+from tools.upstream.breaker import ServerHealth
 from tools.upstream.changes import ChangeReporter
-from tools.upstream.client import SHARED_CAPABILITIES, ClientProfile, ServerListeners
+from tools.upstream.client import SHARED_CAPABILITIES, ClientProfile
 from tools.upstream.connection import Connection
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import (
@@ -31,7 +32,6 @@ from tools.upstream.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.health import ServerHealth
 from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
 from tools.upstream.listing import ItemListing, ToolListing
@@ -61,28 +61,38 @@ class _ServerCrashed(Exception):
 
 
 class Supervisor:
-    """Maintains one connection to a server.
-
-    `run` is its task; the other methods may be called from any task.
+    """Maintains one connection to a server, in a task of its own.
 
     Args:
         spec: The server's entry.
         shared: Dependencies shared by all supervisors of the pool.
+        group: Runs the task.
         caller: Whose rights the connection carries.
         owner: The client that owns the connection; None: several share it.
         on_roots_asked: As in `ClientProfile`.
         predecessor: The server's previous supervisor, whose state is carried over.
+        after: Tasks that must end before anything is started.
+
+    Attributes:
+        spec: As above.
+        task: Its task.
+        subscriptions: Resources that clients follow on this connection.
+        last_used_at: When the last request ended, by the monotonic clock.
+        has_served: Whether a caller has used it for more than its lists.
+        drained: Set while no request is in flight.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - of one caller alone
         self,
         spec: ServerSpec,
         shared: SupervisorContext,
         *,
+        group: TaskGroup,
         caller: Caller,
         owner: Downstream | None,
         on_roots_asked: Callable[[InFlightRequest | None], bool],
         predecessor: Supervisor | None = None,
+        after: Iterable[asyncio.Task[None]] = (),
     ) -> None:
         self.spec = spec
         self._shared = shared
@@ -99,11 +109,8 @@ class Supervisor:
         client = ClientProfile(
             capabilities=_announced_capabilities(owner),
             flights=self._flights,
-            listeners=ServerListeners(
-                on_list_changed=self._changes.note_change,
-                on_resource_updated=self._report_resource_updated,
-            ),
-            limits=shared.limits,
+            on_list_changed=self._changes.note_change,
+            on_resource_updated=self._report_resource_updated,
             on_roots_asked=on_roots_asked,
         )
         self._starter: ServerStarter = ServerStarter(
@@ -113,25 +120,34 @@ class Supervisor:
             caller=caller,
             predecessor=same._starter if same else None,
         )
-        self._subscriptions: SharedSubscriptions = SharedSubscriptions(
+        self.subscriptions: SharedSubscriptions = SharedSubscriptions(
             spec.name,
-            before=predecessor._subscriptions if predecessor and not spec.is_personal else (),
+            before=predecessor.subscriptions if predecessor and not spec.is_personal else (),
             limit=shared.limits.max_subscriptions,
         )
         self._was_ready = False
         self._are_lists_outdated = False
         self._live: Connection | None = None
         self._stopped_idle: Connection | None = None
-        self._drained = asyncio.Event()
-        self._drained.set()
+        self.drained = asyncio.Event()
+        self.drained.set()
         self._wanted = asyncio.Event()
         self._attempt: asyncio.Future[Connection | UpstreamError] | None = None
         self.last_used_at = self._monotonic()
+        self.has_served = False
+        self.task: asyncio.Task[None] = group.create_task(
+            self._run(after), name=f"upstream {spec.name}"
+        )
 
     @property
     def is_in_use(self) -> bool:
         """Whether a request is in flight or a resource is subscribed to."""
-        return bool(self._flights) or bool(self._subscriptions)
+        return bool(self._flights) or bool(self.subscriptions)
+
+    @property
+    def announces_tools(self) -> bool:
+        """Whether the server has said that its tools changed, and this is not reported yet."""
+        return self._changes.is_due("tools")
 
     @property
     def capabilities(self) -> Mapping[str, Any] | None:
@@ -144,12 +160,8 @@ class Supervisor:
         """Removes the server's secrets from texts; None before its first start."""
         return self._starter.redactor
 
-    async def run(self, *, after: Iterable[asyncio.Task[None]] = ()) -> None:
-        """Serve until cancelled.
-
-        Args:
-            after: The predecessor's tasks; nothing is started before they have ended.
-        """
+    async def _run(self, after: Iterable[asyncio.Task[None]]) -> None:
+        """Serve until cancelled."""
         try:
             if predecessors := set(after):
                 await asyncio.wait(predecessors)
@@ -161,13 +173,17 @@ class Supervisor:
                 await self._wanted.wait()
                 await asyncio.sleep(self._health.retry_delay_s)
                 await self._serve_guarded()
-                if self._subscriptions and self._state in ("backoff", "open"):
+                if self.subscriptions and self._state in ("backoff", "open"):
                     self._wanted.set()  # subscribers wait without sending requests
         finally:
-            self.close()
+            self._close()
 
-    def close(self) -> None:
-        """Accept no more calls. The server itself is stopped when `run` ends."""
+    def end(self) -> None:
+        """Accept no more calls, and have the task stop the server."""
+        self._close()
+        self.task.cancel()
+
+    def _close(self) -> None:
         self._changes.close()
         if self._state != "stopped":
             self._enter_state("stopped")
@@ -184,7 +200,7 @@ class Supervisor:
             return self._live
         if self._state == "stopped":
             raise ServerStopped(self.spec.name)
-        if self._health.circuit_state == "open":
+        if self._health.is_suspended:
             raise self._health.make_circuit_open_error()
         if self._attempt is None:
             self._attempt = asyncio.get_running_loop().create_future()
@@ -198,6 +214,7 @@ class Supervisor:
         self, request: UpstreamRequest, *, caller: Caller, admit: Admit
     ) -> dict[str, Any]:
         """Send a request once; it is not retried after a crash or a timeout."""
+        self.has_served = True
         with self._track_request(request, caller) as flight:
             return await self._run_on_connection(
                 lambda connection: connection.request(flight),
@@ -221,34 +238,20 @@ class Supervisor:
         follower = caller.client_key
         with self._track_request(UpstreamRequest(method=method, params={}), caller):
             if on:
-                add = partial(self._subscriptions.add, uri, follower=follower)
+                add = partial(self.subscriptions.add, uri, follower=follower)
                 return await self._run_on_connection(lambda connection: add(connection=connection))
-            return await self._subscriptions.remove(uri, follower=follower, connection=self._live)
+            return await self.subscriptions.remove(uri, follower=follower, connection=self._live)
 
     def give_to(self, caller: Caller, owner: Downstream) -> None:
         """Make the connection a client's own: nobody else uses it any more."""
         self._flights.caller, self._flights.owner = caller, owner
-        self.retain_followers(lambda follower: follower == caller.client_key)
-
-    def add_followers(self, pairs: Iterable[tuple[str, SessionKey]]) -> None:
-        """Take over (URI, follower) pairs from another connection, before this one is made."""
-        self._subscriptions.take_over(pairs)
-
-    def retain_followers(
-        self, is_kept: Callable[[SessionKey], bool]
-    ) -> list[tuple[str, SessionKey]]:
-        """Forget the other clients that follow resources, and return their pairs."""
-        return self._subscriptions.retain_followers(is_kept)
+        self.subscriptions.retain_followers(lambda follower: follower == caller.client_key)
 
     def stop_if_idle(self) -> None:
         """Stop the server if it is not in use; its next use starts it again."""
         if self._live is not None and not self._live.is_over and not self.is_in_use:
             self._stopped_idle = self._live
             self._live.ended.set()  # from now on, calls wait for the next start
-
-    async def wait_until_drained(self) -> None:
-        """Wait until no call is in flight."""
-        await self._drained.wait()
 
     @property
     def recent_output(self) -> tuple[str, ...]:
@@ -269,7 +272,6 @@ class Supervisor:
             retry_at=health.retry_at if self._state in ("backoff", "open") else None,
             connected_at=self._connected_at,
             protocol_version=peer.protocol_version if peer else "",
-            server_info=peer.info if peer else None,
             pid=transport.pid if transport else None,
             restarts=max(0, starter.count - 1),
             calls_in_flight=len(self._flights),
@@ -308,7 +310,7 @@ class Supervisor:
             # The current attempt stays open: its callers wait for the next start.
             self._starter.attach_output(crash.error)
             self._enter_state(self._health.record_failure(crash.error))
-            if self._health.is_broken:
+            if self._health.has_opened:
                 self._resolve_attempt(self._health.make_circuit_open_error())
         except (
             SecretsUnreadable,
@@ -371,7 +373,7 @@ class Supervisor:
         """
         async with TaskGroup() as group:
             resubscription = group.create_task(
-                self._subscriptions.resubscribe(connection, updated=self._report_resource_updated)
+                self.subscriptions.resubscribe(connection, updated=self._report_resource_updated)
             )
             is_idle = await self._wait_until_ended_or_idle(connection)
             resubscription.cancel()
@@ -408,10 +410,10 @@ class Supervisor:
             request=request,
             caller=caller,
             timeout_s=self.spec.call_timeout_s if own_limit_s is None else own_limit_s,
-            max_s=self._shared.limits.max_call_s if own_limit_s is None else 0.0,
+            max_s=self._shared.limits.max_call_s if request.is_extensible else 0.0,
         )
         self._flights.add(flight)
-        self._drained.clear()
+        self.drained.clear()
         try:
             yield flight
         except UpstreamError as error:
@@ -425,7 +427,7 @@ class Supervisor:
             self.last_used_at = self._monotonic()
             self._flights.remove(flight)
             if not self._flights:
-                self._drained.set()
+                self.drained.set()
 
     def _record_answer(self) -> None:
         self._health.record_answer()
@@ -452,7 +454,7 @@ class Supervisor:
         self._shared.on_changed(self.spec.name, kind)
 
     def _report_resource_updated(self, uri: str) -> None:
-        if clients := self._subscriptions.list_followers(uri):
+        if clients := self.subscriptions.list_followers(uri):
             self._shared.on_updated(self.spec.name, uri, clients)
 
     def _monotonic(self) -> float:
@@ -475,4 +477,6 @@ def _announced_capabilities(owner: Downstream | None) -> Mapping[str, Any]:
     if owner is None:
         return SHARED_CAPABILITIES
     offered = owner.capabilities
-    return {name: offered[name] for name in SHARED_CAPABILITIES if name in offered}
+    return {
+        name: offered[name] for name in (*SHARED_CAPABILITIES, "extensions") if name in offered
+    }

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gateway_project.foundation.caller import Caller, SessionKey
 from tools.upstream.breaker import RetryPolicy
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.limits import UpstreamLimits
-from tools.upstream.slots import StartSlots
 from tools.upstream.spec import ServerSpec
 from tools.upstream.status import ListName, ServerStatus
 from tools.upstream.transport import UpstreamTransport
+
+
+class StartSlots:
+    """Limits concurrent starts; a hanging server blocks the others only briefly.
+
+    Args:
+        count: Maximum concurrent starts.
+        hold_s: Seconds after which a start still in progress no longer counts.
+    """
+
+    def __init__(self, *, count: int, hold_s: float) -> None:
+        self._free = asyncio.Semaphore(count)
+        self._hold_s = hold_s
+
+    @asynccontextmanager
+    async def hold_slot(self) -> AsyncIterator[None]:
+        """Wait for a slot and hold it for the block, at most `hold_s` seconds."""
+        await self._free.acquire()
+        timer = asyncio.get_running_loop().call_later(self._hold_s, self._free.release)
+        try:
+            yield
+        finally:
+            if timer.when() > asyncio.get_running_loop().time():
+                timer.cancel()
+                self._free.release()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -142,11 +142,8 @@ class PeopleAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
 def load_client_secret(config: Config) -> str:
     """Return the secret of this installation at the provider; empty: it has none."""
-    if config.oidc_client_secret is not None:
-        return config.oidc_client_secret.get_secret_value()
-    if config.oidc_client_secret_file is not None:
-        return config.oidc_client_secret_file.read_text("utf-8").strip()
-    return ""
+    secret = config.oidc_client_secret
+    return "" if secret is None else secret.get_secret_value()
 
 
 def _read_rules() -> dict[str, Any]:

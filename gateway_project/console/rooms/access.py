@@ -11,13 +11,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
-from rest_framework.request import Request
 
 from gateway_project.access import grant, roles, tokens
-from gateway_project.access.grant import TokenNotGrantable, UnknownToken
+from gateway_project.access.grant import TokenNotGrantable
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.pages import encode_cursor, paginate_rows
+from gateway_project.api.pages import paginate_rows
 from gateway_project.client_config import own_entry
 from gateway_project.client_config.clients import CLIENTS
 from gateway_project.console.rooms import connect
@@ -88,8 +86,7 @@ class TokenForm(forms.Form):
         ]
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_tokens(request: RoomRequest) -> HttpResponse:
     """List tokens, and create one."""
     given = request.POST if request.method == "POST" else None
@@ -99,24 +96,21 @@ def show_tokens(request: RoomRequest) -> HttpResponse:
             return create_token(request, form.cleaned_data)
         except TokenNotGrantable as error:
             form.add_error(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
-    page = paginate_rows(Request(request), tokens.select_visible(request.caller))
+    page = paginate_rows(request, tokens.select_visible(request.caller))
     return render_room(
         request,
         "console/access/tokens.html",
         title="Access",
         status=400 if form.is_bound else 200,
         tokens=[{"row": row, "state": describe_token(row)} for row in page.items],
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
         form=form,
     )
 
 
-@room(scope=ADMINISTER)
-@require_POST
+@room(ADMINISTER, "POST")
 def revoke(request: RoomRequest, pk: int) -> HttpResponse:
     """Revoke a token."""
-    if not tokens.select_visible(request.caller).filter(pk=pk).exists():
-        raise UnknownToken(pk)
     grant.revoke_token(request.caller, pk)
     messages.success(request, "The token is revoked; it stops working within seconds.")
     return redirect("access-tokens")

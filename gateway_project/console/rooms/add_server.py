@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
@@ -19,21 +19,21 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import path, reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from pydantic import TypeAdapter
 
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.console.rooms import server_draft
 from gateway_project.console.rooms.addresses import server_address
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.page import RoomRequest, load_sealer, render_room, room
 from gateway_project.console.rooms.server_draft import ServerDraft, UnusableDraft
-from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.runs import approval_text
-from gateway_project.use_cases import change_servers, discover_servers
+from gateway_project.use_cases import curate_servers, discover_servers
+from gateway_project.use_cases.curate_servers import register_servers
 from gateway_project.use_cases.discover_servers import ServerTest
-from gateway_project.use_cases.register_servers import InvalidServerEntry, register_servers
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools import discover, scan
 from tools.danger import DangerMatcher
 from tools.definition import Definition
@@ -51,14 +51,14 @@ WAYS: Final = ("known", "json", "command", "url")
 STREAM_TYPE: Final = "application/x-ndjson"
 REGISTERED_KEY: Final = "registered_servers"
 """Holds, in a session, the names of the servers that were registered just before."""
+_DRAFTS: Final = TypeAdapter(list[ServerDraft])
 
 
 class _DraftLost(Exception):
     """The sealed draft of a form is not one of this user."""
 
 
-@room(scope=SCOPE_ALL)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(SCOPE_ALL, "GET", "POST")
 def enter(request: RoomRequest) -> HttpResponseBase:
     """Take in servers, in one of four ways, and show what would be registered."""
     if request.method != "POST":
@@ -81,8 +81,7 @@ def enter(request: RoomRequest) -> HttpResponseBase:
     return _render_check(request, drafts, problems=problems)
 
 
-@room(scope=SCOPE_ALL)
-@require_POST
+@room(SCOPE_ALL, "POST")
 def register(request: RoomRequest) -> HttpResponseBase:
     """Register the checked servers, disabled, and go on to their test."""
     try:
@@ -99,8 +98,8 @@ def register(request: RoomRequest) -> HttpResponseBase:
     problem = _find_name_problem(registrations)
     if not problem:
         try:
-            register_servers(request.caller, registrations, sealer=_load_sealer())
-        except InvalidServerEntry as error:
+            register_servers(request.caller, registrations, sealer=load_sealer())
+        except InvalidEntry as error:
             problem = f"{error}"
     if problem:
         return _render_check(request, drafts, problems=(), problem=problem, given=request.POST)
@@ -109,8 +108,7 @@ def register(request: RoomRequest) -> HttpResponseBase:
     return redirect(reverse("server-add-test", query={"server": names}))
 
 
-@room(scope=SCOPE_ALL)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(SCOPE_ALL, "GET", "POST")
 def test(request: RoomRequest) -> HttpResponseBase:
     """Show the servers to test; a POST tests them.
 
@@ -127,7 +125,7 @@ def test(request: RoomRequest) -> HttpResponseBase:
         )
         matcher = DangerMatcher(danger.load_patterns())
         results = {one.server: describe_test(one, matcher) for one in done}
-    sealer = _load_sealer()
+    sealer = load_sealer()
     return render_room(
         request,
         "console/servers/add_test.html",
@@ -149,8 +147,7 @@ def test(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(scope=SCOPE_ALL)
-@require_POST
+@room(SCOPE_ALL, "POST")
 def stream_test(request: RoomRequest) -> HttpResponseBase:
     """Test servers and stream their log, then each result as a part of the page."""
     names = _read_names(request)
@@ -164,8 +161,7 @@ def stream_test(request: RoomRequest) -> HttpResponseBase:
     return response
 
 
-@room(scope=SCOPE_ALL)
-@require_POST
+@room(SCOPE_ALL, "POST")
 def finish(request: RoomRequest) -> HttpResponseBase:
     """Enable the accepted servers, trusted or not, and have their tools listed; delete others."""
     caller, names = request.caller, _read_names(request)
@@ -176,10 +172,10 @@ def finish(request: RoomRequest) -> HttpResponseBase:
         for place, name in enumerate(names):
             decision = request.POST.get(f"decision-{place}", "later")
             if decision == "delete" and name in removable:
-                change_servers.delete_server(caller, name)
+                curate_servers.delete_server(caller, name)
             elif decision in ("trust", "accept"):
                 changes = {"enabled": True, "trusted": decision == "trust"}
-                change_servers.change_server(caller, name, changes)
+                curate_servers.change_server(caller, name, changes)
                 accepted.append(name)
         discover_servers.request_discovery(caller, accepted)
     if accepted:
@@ -380,34 +376,18 @@ def _find_name_problem(registrations: Sequence[ServerRegistration]) -> str:
 
 def _seal_drafts(request: RoomRequest, drafts: Sequence[ServerDraft]) -> str:
     """Return the drafts as a sealed value for the form: it may hold secrets."""
-    rows = [
-        {
-            "registration": server_draft.registration_to_json(draft.registration),
-            "asked": list(draft.asked),
-            "sealed": list(draft.sealed),
-            "notes": list(draft.notes),
-        }
-        for draft in drafts
-    ]
-    return _load_sealer().seal({"user": request.caller.user, "drafts": rows})
+    rows = _DRAFTS.dump_python(list(drafts), mode="json")
+    return load_sealer().seal({"user": request.caller.user, "drafts": rows})
 
 
 def _open_drafts(request: RoomRequest) -> list[ServerDraft]:
     try:
-        content = _load_sealer().unseal(request.POST.get("sealed", ""))
+        content = load_sealer().unseal(request.POST.get("sealed", ""))
     except UnsealingFailed:
         content = None
     if not isinstance(content, dict) or content.get("user") != request.caller.user:
         raise _DraftLost("the form was not one of yours, or the keys changed; enter it again")
-    return [
-        ServerDraft(
-            registration=server_draft.registration_from_json(row["registration"]),
-            asked=tuple(row["asked"]),
-            sealed=tuple(row["sealed"]),
-            notes=tuple(row["notes"]),
-        )
-        for row in content["drafts"]
-    ]
+    return _DRAFTS.validate_python(content["drafts"])
 
 
 def _read_names(request: RoomRequest) -> list[str]:
@@ -418,37 +398,26 @@ def _read_names(request: RoomRequest) -> list[str]:
     return list(names)[:MAX_SERVERS]
 
 
-def _load_sealer() -> Sealer:
-    return sealing.load_or_create_sealer(settings.FOREGATE.home)
-
-
-class _Written(NamedTuple):
-    """What a server wrote outside the protocol."""
-
-    server: str
-    output: tuple[str, ...]
-
-
 async def _stream_tests(
     caller: Caller, names: Sequence[str], matcher: DangerMatcher
 ) -> AsyncIterator[bytes]:
     """Yield lines of JSON: `output` of a server so far, `result` of one as HTML, or `error`."""
-    written: asyncio.Queue[_Written | None] = asyncio.Queue()
+    written: asyncio.Queue[tuple[str, Sequence[str]] | None] = asyncio.Queue()
     testing = asyncio.create_task(
         discover_servers.try_servers(
             caller,
             names,
             config=settings.FOREGATE,
             limit_s=TEST_TIMEOUT_S,
-            on_output=lambda server, output: written.put_nowait(_Written(server, output)),
+            on_output=lambda server, output: written.put_nowait((server, output)),
         ),
         name="test of servers",
     )
     testing.add_done_callback(lambda _: written.put_nowait(None))
     try:
         while (line := await written.get()) is not None:
-            output = [approval_text.single_line(text) for text in line.output]
-            yield _encode({"server": line.server, "output": output})
+            output = [approval_text.single_line(text) for text in line[1]]
+            yield _encode({"server": line[0], "output": output})
         for done in await testing:
             html = render_to_string(
                 "console/servers/_test_result.html", {"test": describe_test(done, matcher)}

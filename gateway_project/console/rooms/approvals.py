@@ -6,20 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
-from django.views.decorators.http import require_POST, require_safe
 
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
 from gateway_project.access.roles import APPROVE
 from gateway_project.api.problems import InvalidInput
+from gateway_project.console.escaping import escape_fields
 from gateway_project.console.rooms import argument_changes
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.foundation import sealing
+from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
@@ -36,13 +34,12 @@ ALLOWED: Final = ("approved", "used")
 """Statuses of approvals with whose arguments a new call is compared."""
 
 
-@room(scope=APPROVE)
-@require_safe
+@room(APPROVE)
 def show_inbox(request: RoomRequest) -> HttpResponse:
     """List the approvals pending for the user and those decided lately."""
     pending = decide_approval.load_pending(request.caller)
     shown = pending[:MAX_SHOWN_CALLS]
-    arguments = decide_approval.load_all_arguments(shown, sealer=_load_sealer())
+    arguments = decide_approval.load_all_arguments(shown, sealer=load_payload_sealer())
     return render_room(
         request,
         "console/approvals/inbox.html",
@@ -71,8 +68,7 @@ def _list_alike(
     ]
 
 
-@room(scope=APPROVE)
-@require_POST
+@room(APPROVE, "POST")
 def decide_together(request: RoomRequest) -> HttpResponse:
     """Approve or reject several calls that the inbox showed, each by itself."""
     verdict = request.POST.get("verdict", "")
@@ -103,11 +99,10 @@ def _read_id(text: str) -> UUID:
         raise InvalidInput("approval: an id of the inbox") from None
 
 
-@room(scope=APPROVE)
-@require_safe
+@room(APPROVE)
 def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Show one call with the exact arguments that would be sent, and what is new in them."""
-    sealer = _load_sealer()
+    sealer = load_payload_sealer()
     view = decide_approval.load_approval(request.caller, approval, sealer=sealer)
     earlier = _find_allowed(request, view, sealer) if view.is_pending else None
     return render_room(
@@ -124,15 +119,13 @@ def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     )
 
 
-@room(scope=APPROVE)
-@require_POST
+@room(APPROVE, "POST")
 def approve(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Approve the call."""
     return _decide(request, approval, approve=True)
 
 
-@room(scope=APPROVE)
-@require_POST
+@room(APPROVE, "POST")
 def reject(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Reject the call."""
     return _decide(request, approval, approve=False)
@@ -194,25 +187,7 @@ def _describe_pending(
 
 def _describe_approval(view: ApprovalView) -> dict[str, object]:
     """Return the template row of an approval; foreign texts with invisible characters escaped."""
-    return {
-        "id": view.id,
-        "tool": approval_text.single_line(view.tool),
-        "reason": approval_text.single_line(view.reason),
-        "user": approval_text.single_line(view.user),
-        "run": view.run,
-        "task": approval_text.single_line(view.task),
-        "item": view.item if view.item >= 0 else None,
-        "status": view.status,
-        "created_at": view.created_at,
-        "expires_at": view.expires_at,
-        "decided_at": view.decided_at,
-        "decided_by": approval_text.single_line(view.decided_by),
-        "decided_via": view.decided_via,
-    }
-
-
-def _load_sealer() -> Sealer:
-    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+    return {**escape_fields(view), "item": view.item if view.item >= 0 else None}
 
 
 urlpatterns: list[Any] = [

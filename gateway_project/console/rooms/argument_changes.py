@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from gateway_project.runs.approval_text import single_line
 
@@ -13,46 +12,26 @@ MAX_VALUE_CHARS: Final = 300
 MAX_CHANGES: Final = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArgumentChange:
-    """An argument that differs.
-
-    Attributes:
-        name: Of the argument.
-        kind: How it differs.
-        before: Its earlier value as shortened JSON; empty: there was none.
-        after: Its value now, likewise.
-    """
-
-    name: str
-    kind: Literal["new", "changed", "gone"]
-    before: str
-    after: str
-
-
-def compare_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ArgumentChange]:
+def compare_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the arguments that differ, in the order of the call.
 
+    Each has its `name`, its `kind` (`new`, `changed` or `gone`) and its values `before` and
+    `after` as shortened JSON; empty: there was none.
+
     Example:
-        >>> [(one.name, one.kind) for one in compare_arguments({"a": 1, "b": 2}, {"a": 1, "c": 3})]
+        >>> changes = compare_arguments({"a": 1, "b": 2}, {"a": 1, "c": 3})
+        >>> [(one["name"], one["kind"]) for one in changes]
         [('c', 'new'), ('b', 'gone')]
-        >>> compare_arguments({"a": 1}, {"a": True})[0].kind
+        >>> compare_arguments({"a": 1}, {"a": True})[0]["kind"]
         'changed'
     """
     found = []
     for name in (*after, *(name for name in before if name not in after)):
         was, now = _show(before, name), _show(after, name)
         if was != now:
-            kind: Literal["new", "changed", "gone"] = "changed"
-            if name not in before:
-                kind = "new"
-            elif name not in after:
-                kind = "gone"
-            found.append(
-                ArgumentChange(
-                    name=single_line(name), kind=kind, before=_shorten(was), after=_shorten(now)
-                )
-            )
+            kind = "new" if name not in before else "changed" if name in after else "gone"
+            values = {"before": _shorten(was), "after": _shorten(now)}
+            found.append({"name": single_line(name), "kind": kind, **values})
     return found[:MAX_CHANGES]
 
 

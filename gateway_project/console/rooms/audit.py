@@ -7,13 +7,11 @@ from typing import Any, Final
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
-from django.views.decorators.http import require_safe
-from rest_framework.request import Request
 
 from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER
 from gateway_project.api import system
-from gateway_project.api.pages import encode_cursor, paginate_rows
+from gateway_project.api.pages import paginate_rows
 from gateway_project.api.problems import InvalidInput
 from gateway_project.console.rooms import audit_sentences
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
@@ -23,11 +21,10 @@ KINDS: Final = ("console", "http", "command", "stdio")
 SUBJECT: Final = "subject"
 
 
-@room(scope=ADMINISTER)
-@require_safe
+@room(ADMINISTER)
 def show_entries(request: RoomRequest) -> HttpResponse:
     """List entries, newest first, filtered."""
-    page = paginate_rows(Request(request), _select_rows(request))
+    page = paginate_rows(request, _select_rows(request))
     query = request.GET.copy()
     query.pop("cursor", None)
     return render_room(
@@ -43,7 +40,7 @@ def show_entries(request: RoomRequest) -> HttpResponse:
             )
             for entry in page.items
         ],
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
         query=query.urlencode(),
         filters=request.GET,
         is_filtered=any(request.GET.get(name) for name in (*system.FILTERS, "since", "until")),
@@ -52,8 +49,7 @@ def show_entries(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=ADMINISTER)
-@require_safe
+@room(ADMINISTER)
 def export_entries(request: RoomRequest, form: str) -> HttpResponseBase:
     """Return the filtered entries as a file."""
     if form not in EXPORTS:

@@ -10,9 +10,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
-from execution.speculation_limits import FREE, PRICED
+from execution.speculation.limits import FREE, PRICED
 from execution.store import agreements
 from execution.store import budgets as budget_store
 from gateway_project.access.roles import ADMINISTER
@@ -21,12 +20,11 @@ from gateway_project.console.rooms.addresses import server_address
 from gateway_project.console.rooms.catalogue import load_catalogue
 from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.use_cases import limit_speculation
+from gateway_project.use_cases import curate_speculation
 from tools.store import overview
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_budgets(request: RoomRequest) -> HttpResponse:
     """Show and set how much may be called ahead at each server."""
     visible = {
@@ -85,12 +83,12 @@ def _format_price(price: Decimal | None) -> str:
 def _save_budget(request: RoomRequest, server: str) -> str:
     """Set the budget of a server or let the defaults apply; return what is wrong."""
     if "reset" in request.POST:
-        limit_speculation.delete_budget(request.caller, server)
+        curate_speculation.delete_budget(request.caller, server)
         messages.success(request, f"The defaults apply to {server} again.")
         return ""
     fields = ("waste", "calls_per_minute", "dollars_per_day")
     try:
-        limit_speculation.save_budget(
+        curate_speculation.save_budget(
             request.caller, server, {name: request.POST.get(name, "") for name in fields}
         )
     except ValidationError as error:

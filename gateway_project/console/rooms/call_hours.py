@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from learning.store.call_counts import CallsOfHour
@@ -16,31 +15,6 @@ LEAST_HEIGHT: Final = 4
 """Of an hour with few calls, so that it is seen."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HourBar:
-    """An hour in the picture.
-
-    Attributes:
-        x: Left edge.
-        y: Upper edge.
-        height: In the same unit.
-        trouble: Height of the part for calls that failed or got no answer; from the bottom.
-        trouble_y: Upper edge of that part.
-        look: `ok`, `warn` (tools reported errors) or `bad` (some calls got no answer).
-        when: Such as `3 hours ago`.
-        says: The numbers in words.
-    """
-
-    x: int
-    y: float
-    height: float
-    trouble: float
-    trouble_y: float
-    look: str
-    when: str
-    says: str
-
-
 def describe_hours(hours: Sequence[CallsOfHour]) -> dict[str, Any]:
     """Return the last day of a server as templates show it; no bars: it was not called.
 
@@ -48,7 +22,7 @@ def describe_hours(hours: Sequence[CallsOfHour]) -> dict[str, Any]:
         >>> told = describe_hours([CallsOfHour(3, 4, 0, 2), CallsOfHour(0, 8, 0, 0)])
         >>> told["says"]
         '12 calls in 2 of 24 hours; in 1 of them, some got no answer.'
-        >>> [(bar.when, bar.look, bar.says) for bar in told["bars"]]  # doctest: +ELLIPSIS
+        >>> [(bar["when"], bar["look"], bar["says"]) for bar in told["bars"]]  # doctest: +ELLIPSIS
         [('3 hours ago', 'bad', '4 calls, 2 without an answer'), ('within the last hour', ...)]
     """
     most = max((hour.calls for hour in hours), default=0)
@@ -61,7 +35,8 @@ def describe_hours(hours: Sequence[CallsOfHour]) -> dict[str, Any]:
     }
 
 
-def _draw_hour(hour: CallsOfHour, most: int) -> HourBar:
+def _draw_hour(hour: CallsOfHour, most: int) -> dict[str, Any]:
+    """Return the bar of an hour; `trouble` is its part for calls without success, from below."""
     height = max(LEAST_HEIGHT, HEIGHT * hour.calls / most)
     trouble = height * (hour.failed + hour.unanswered) / hour.calls
     parts = [f"{hour.calls} call{'s' if hour.calls > 1 else ''}"]
@@ -69,18 +44,18 @@ def _draw_hour(hour: CallsOfHour, most: int) -> HourBar:
         parts.append(f"{hour.failed} ended with an error of the tool")
     if hour.unanswered:
         parts.append(f"{hour.unanswered} without an answer")
-    return HourBar(
-        x=(HOURS - 1 - hour.hours_ago) * WIDTH,
-        y=round(HEIGHT - height, 1),
-        height=round(height, 1),
-        trouble=round(trouble, 1),
-        trouble_y=round(HEIGHT - trouble, 1),
-        look="bad" if hour.unanswered else "warn" if hour.failed else "ok",
-        when=f"{hour.hours_ago} hour{'s' if hour.hours_ago > 1 else ''} ago"
+    return {
+        "x": (HOURS - 1 - hour.hours_ago) * WIDTH,
+        "y": round(HEIGHT - height, 1),
+        "height": round(height, 1),
+        "trouble": round(trouble, 1),
+        "trouble_y": round(HEIGHT - trouble, 1),
+        "look": "bad" if hour.unanswered else "warn" if hour.failed else "ok",
+        "when": f"{hour.hours_ago} hour{'s' if hour.hours_ago > 1 else ''} ago"
         if hour.hours_ago
         else "within the last hour",
-        says=", ".join(parts),
-    )
+        "says": ", ".join(parts),
+    }
 
 
 def _summarize(hours: Sequence[CallsOfHour]) -> str:

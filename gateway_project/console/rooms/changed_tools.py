@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from gateway_project.access.roles import CURATE
 from gateway_project.api import runtime
@@ -36,12 +35,12 @@ PLACES: Final[Mapping[str, str]] = {
     "/input_schema": "arguments",
     "/output_schema": "result",
     "/annotations": "what it says of itself",
+    "/extras": "metadata and icons",
     "/name": "name",
 }
 
 
-@room(scope=CURATE)
-@require_safe
+@room(CURATE)
 def list_changed(request: RoomRequest) -> HttpResponseBase:
     """Show what waits for approval, one server at a time."""
     summaries = overview.load_visible_summaries(request.caller)
@@ -79,8 +78,7 @@ def list_changed(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(scope=CURATE)
-@require_POST
+@room(CURATE, "POST")
 def decide(request: RoomRequest) -> HttpResponseBase:
     """Approve the definitions that the person saw, or leave tools out."""
     shown = _read_shown(request.POST.getlist("tool"))

@@ -10,7 +10,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
-from django.views.decorators.http import require_safe
 
 from gateway_project.client_config import edit_toml, own_entry
 from gateway_project.client_config.clients import CLIENTS, KnownClient
@@ -26,7 +25,6 @@ NO_FILE: Final = PurePosixPath("/")
 
 
 @room()
-@require_safe
 def show_clients(request: RoomRequest) -> HttpResponse:
     """Show every known client with its configuration."""
     url = build_endpoint_url(request)
@@ -70,7 +68,7 @@ def describe_client(client: KnownClient, url: str, *, is_local: bool) -> dict[st
         "file": files[0] if files else client.project_file,
         "project_file": client.project_file,
         "reload_hint": client.reload_hint,
-        "remote": write_entry(client, OwnLaunch(python="", manage_py="", url=url)),
+        "remote": write_entry(client, OwnLaunch(command=(), url=url)),
         "local": write_entry(client, _describe_launch()) if is_local else "",
         "command": f"manage.py connect_client {client.name}",
         "remote_command": f"manage.py connect_client {client.name} --http {url}",

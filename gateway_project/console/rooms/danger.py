@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, Final
 
 from django.contrib import messages
@@ -12,7 +13,6 @@ from django.core.exceptions import ValidationError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path
-from django.views.decorators.http import require_http_methods, require_POST
 
 from gateway_project.access.roles import CURATE, READ, require_scope
 from gateway_project.api import runtime
@@ -23,7 +23,8 @@ from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue, curate_danger
-from gateway_project.use_cases.curate_danger import InvalidOperation, PatternPreview
+from gateway_project.use_cases.curate_danger import PatternPreview
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools.catalogue import Catalogue
 from tools.danger import SEVERITY, Danger, DangerMatcher, DangerPattern
 from tools.store import configuration, danger
@@ -40,8 +41,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
-@room(scope=READ)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(READ, "GET", "POST")
 def show_patterns(request: RoomRequest) -> HttpResponseBase:
     """Show the dangerous operations and the exceptions; a POST adds, changes or deletes."""
     if request.method == "POST":
@@ -50,8 +50,7 @@ def show_patterns(request: RoomRequest) -> HttpResponseBase:
     return _render_page(request)
 
 
-@room(scope=CURATE)
-@require_POST
+@room(CURATE, "POST")
 def preview(request: RoomRequest) -> HttpResponseBase:
     """Return what a pattern would match, as a part of the page; stores nothing."""
     pattern, level = _read_pattern(request)
@@ -90,7 +89,7 @@ def _render_page(
     if editing is None and request.GET.get("edit", "").isdigit():
         editing = next((o for o in operations if str(o.pk) == request.GET["edit"]), None)
     counts = _count_matches(operations, catalogue, request)
-    rows = [_describe_operation(one, counts[one.pk]) for one in operations]
+    rows = [asdict(one) | {"count": counts[one.pk]} for one in operations]
     may_curate = request.caller.has_scope(CURATE)
     changeable = _list_changeable(catalogue, request) if may_curate else []
     form = dict(given or {})
@@ -117,18 +116,6 @@ def _render_page(
         preview=shown,
         may_curate=may_curate,
     )
-
-
-def _describe_operation(one: StoredOperation, count: int) -> dict[str, Any]:
-    return {
-        "pk": one.pk,
-        "pattern": one.pattern,
-        "danger": one.danger,
-        "reason": one.reason,
-        "source": one.source,
-        "enabled": one.enabled,
-        "count": count,
-    }
 
 
 def _group_by_level(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -224,7 +211,7 @@ def _change(request: RoomRequest) -> HttpResponseBase:
             values["reason"] = request.POST.get("reason", "").strip()[:1_000]
             stored = curate_danger.save_operation(request.caller, values, pk=pk)
             messages.success(request, f"Saved: “{stored.pattern}” is {stored.danger}.")
-    except (InvalidOperation, ValidationError) as error:
+    except (InvalidEntry, ValidationError) as error:
         problem = " ".join(getattr(error, "messages", [str(error)]))
         return _render_page(request, problem=problem, given=request.POST.dict())
     except (UnknownOperation, configuration.UnknownToolRow):
@@ -238,9 +225,9 @@ def _save_exception(request: RoomRequest, catalogue: Catalogue) -> None:
     tool_id, level = request.POST.get("tool", "").strip(), request.POST.get("danger", "")
     tool = catalogue.tools.get(tool_id)
     if tool is None or not request.caller.can_see_team(tool.team):
-        raise InvalidOperation(f"there is no tool {approval_text.single_line(tool_id)!r}")
+        raise InvalidEntry(f"there is no tool {approval_text.single_line(tool_id)!r}")
     if level and level not in list(Danger):
-        raise InvalidOperation("choose a class")
+        raise InvalidEntry("choose a class")
     curate_catalogue.change_tool(request.caller, tool_id, {"danger": level}, pk=tool.pk)
     verb = f"is {level}, whatever the patterns say" if level else "is judged by the patterns again"
     messages.success(request, f"{approval_text.single_line(tool_id)} {verb}.")

@@ -6,17 +6,15 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods, require_POST
 
 from gateway_project.access.callers import TEAM_KEY
 from gateway_project.access.roles import ADMINISTER, READ
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.use_cases.switch_speculation import switch_speculation
+from gateway_project.use_cases.curate_speculation import switch_speculation
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def switch(request: RoomRequest) -> HttpResponse:
     """Ask whether to turn all speculation on or off, and do it."""
     if request.method != "POST":
@@ -31,8 +29,7 @@ def switch(request: RoomRequest) -> HttpResponse:
     return HttpResponseRedirect(_find_next(request))
 
 
-@room(scope=READ)
-@require_POST
+@room(READ, "POST")
 def choose_team(request: RoomRequest) -> HttpResponse:
     """Act for one of the user's teams from now on, or for none."""
     chosen = request.POST.get("team", "")

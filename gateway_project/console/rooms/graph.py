@@ -16,13 +16,12 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
-from django.views.decorators.http import require_POST, require_safe
 
 from gateway_project.access.roles import CURATE, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.graph import WAYS, trace_path
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.catalogue import load_visibility
+from gateway_project.console.rooms.catalogue import list_visible_tools, load_visibility
 from gateway_project.console.rooms.graph_layout import (
     Groups,
     LayoutCache,
@@ -31,14 +30,13 @@ from gateway_project.console.rooms.graph_layout import (
 )
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.settling import load_topology, wait_for_relations
-from gateway_project.console.rooms.tool_rows import list_visible_tools
-from gateway_project.find.relation_words import phrase_relation
+from gateway_project.find.relation_rows import phrase_relation
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_relations
 from graph import wording
-from graph.record import GraphMetric, RelationClaim, SelfRelationError
+from graph.record import GraphMetric, RelationClaim, RelationRecord, SelfRelationError
 from graph.relations import SYMMETRIC_KINDS, Relation, RelationKind
 from graph.store import metrics, relations
 from graph.store.relations import ToolsNotFound
@@ -92,8 +90,7 @@ class KnownGraph:
     groups: Groups
 
 
-@room(scope=SEARCH)
-@require_safe
+@room(SEARCH)
 def show_graph(request: RoomRequest) -> HttpResponseBase:
     """Show the explorer, the path between two tools if asked, and the same as a list."""
     known = _load_graph(request)
@@ -134,8 +131,7 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
 
 
 @gzip_page
-@room(scope=SEARCH)
-@require_safe
+@room(SEARCH)
 def send_data(request: RoomRequest) -> HttpResponseBase:
     """Return what is drawn: tools with positions, and relations, as arrays.
 
@@ -152,8 +148,7 @@ def send_data(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(scope=CURATE)
-@require_POST
+@room(CURATE, "POST")
 def curate(request: RoomRequest) -> HttpResponseBase:
     """Add a relation, reject one, or withdraw a rejection."""
     visibility = load_visibility(request)
@@ -325,17 +320,16 @@ def _find_path(
     if not source or not target:
         return None, ""
     try:
-        tools = [visibility.catalogue.find_tool(one, request.caller) for one in (source, target)]
+        ends = [visibility.catalogue.find_tool(one, request.caller) for one in (source, target)]
     except UnknownTool as error:
         return None, str(error)
-    found = trace_path(
-        topology, visibility, tools[0].pk, tools[1].pk, way=way if way in WAYS else WAYS[0]
-    )
-    if not found.tools:
+    way = way if way in WAYS else WAYS[0]
+    tools, confidence = trace_path(topology, visibility, ends[0].pk, ends[1].pk, way=way)
+    if not tools:
         return None, "No relations lead from the one to the other; try the other direction."
     return {
-        "percent": round(100 * found.confidence),
-        "steps": list(_describe_steps(found.tools, topology, visibility)),
+        "percent": round(100 * confidence),
+        "steps": list(_describe_steps(tools, topology, visibility)),
     }, ""
 
 
@@ -361,6 +355,14 @@ def _describe_steps(
 
 
 def _describe_relation(relation: Relation, visibility: Visibility) -> dict[str, Any]:
+    return {
+        **_describe_ends(relation, visibility),
+        "percent": round(100 * relation.confidence),
+        "grounds": ", ".join(wording.write_grounds(relation)),
+    }
+
+
+def _describe_ends(relation: Relation | RelationRecord, visibility: Visibility) -> dict[str, Any]:
     source, target = (visibility.get_tool_id(pk) for pk in (relation.source, relation.target))
     return {
         "source": source,
@@ -371,30 +373,16 @@ def _describe_relation(relation: Relation, visibility: Visibility) -> dict[str, 
         "target_url": tool_address(target),
         "kind": relation.kind.value,
         "kind_words": relation.kind.value.replace("_", " "),
-        "percent": round(100 * relation.confidence),
-        "grounds": ", ".join(wording.write_grounds(relation)),
     }
 
 
 def _list_rejected(visibility: Visibility) -> list[dict[str, Any]]:
     """Return the relations that people rejected, as far as the caller sees their tools."""
-    rows = []
-    for record in relations.load_rejected(most=MAX_REJECTED):
-        ends = [visibility.find_tool(pk) for pk in (record.source, record.target)]
-        if all(ends):
-            source, target = (visibility.get_tool_id(pk) for pk in record.key[:2])
-            rows.append(
-                {
-                    "source": source,
-                    "target": target,
-                    "shown_source": approval_text.single_line(source),
-                    "shown_target": approval_text.single_line(target),
-                    "kind": record.kind.value,
-                    "kind_words": record.kind.value.replace("_", " "),
-                    "reason": record.reason,
-                }
-            )
-    return rows
+    return [
+        _describe_ends(record, visibility) | {"reason": record.reason}
+        for record in relations.load_rejected(most=MAX_REJECTED)
+        if visibility.find_tool(record.source) and visibility.find_tool(record.target)
+    ]
 
 
 def _find_tool(visibility: Visibility, tool_id: str) -> CatalogueTool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from typing import Any, Final
@@ -14,13 +13,13 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter
 from gateway_project.access import one_time_password
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.foundation import exposure_setting
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import meta_tools
 from gateway_project.use_cases.decide_approval import load_approver
@@ -39,28 +38,7 @@ TROUBLES: Final = frozenset({"failing", "sign-in needed"})
 HEALTHY: Final = frozenset({"up", "starting"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokenSaving:
-    """What a client need not read because it is shown the gateway's own tools only.
-
-    Attributes:
-        tools: Number of usable tools.
-        listed: Tokens of their definitions.
-        shown: Tokens of what a client is shown instead.
-    """
-
-    tools: int
-    listed: int
-    shown: int
-
-    @property
-    def saved(self) -> int:
-        """Tokens saved in each conversation."""
-        return max(0, self.listed - self.shown)
-
-
 @room()
-@require_safe
 def show_home(request: RoomRequest) -> HttpResponse:
     """Show the state of the installation."""
     caller, now = request.caller, timezone.now()
@@ -145,13 +123,15 @@ def make_chart(activity: Activity, today: date) -> dict[str, list[Any]]:
     }
 
 
-def load_saving(caller: Caller) -> TokenSaving:
-    """Return what the exposure of tools saves a client of the caller."""
+def load_saving(caller: Caller) -> dict[str, int]:
+    """Return the tokens of tools that a client of the caller need not read in a conversation."""
     tools, listed = overview.sum_definition_tokens(
         team=caller.team, is_all=caller.has_scope(SCOPE_ALL)
     )
-    shown = listed if settings.FOREGATE.exposure == "full" else _count_own_tokens()
-    return TokenSaving(tools=tools, listed=listed, shown=shown)
+    exposure = exposure_setting.read_setting(settings.FOREGATE.exposure).default
+    shown = listed if exposure == "full" else _count_own_tokens()
+    saved = max(0, listed - shown)
+    return {"tools": tools, "listed": listed, "shown": shown, "saved": saved}
 
 
 @cache

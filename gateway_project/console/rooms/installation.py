@@ -9,7 +9,6 @@ from django.contrib import admin, messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.installation import list_tables, load_settings
@@ -27,8 +26,7 @@ KEY_PURPOSES: Final = {
 }
 
 
-@room(scope=ADMINISTER)
-@require_safe
+@room(ADMINISTER)
 def show_settings(request: RoomRequest) -> HttpResponse:
     """List the settings in force with where each comes from."""
     rows = load_settings(request.caller)
@@ -41,8 +39,7 @@ def show_settings(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=SCOPE_ALL)
-@require_safe
+@room(SCOPE_ALL)
 def show_system(request: RoomRequest) -> HttpResponse:
     """Show what is stored, how large it is, and link to its rows."""
     sections = list_tables()
@@ -68,8 +65,7 @@ def show_system(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=SCOPE_ALL)
-@require_POST
+@room(SCOPE_ALL, "POST")
 def change_keys(request: RoomRequest) -> HttpResponse:
     """Rotate keys, go on with a rotation, or remove the old keys."""
     home, removes_old = settings.FOREGATE.home, request.POST.get("do") == "remove"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.conf import settings
@@ -12,23 +12,23 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
-from rest_framework.request import Request
 
 from gateway_project.access.roles import ADMINISTER, CURATE, READ, require_scope
 from gateway_project.api.learned import EVENT_FILTERS, PresetSerializer, read_event_filter
-from gateway_project.api.pages import Page, encode_cursor, paginate_rows
-from gateway_project.api.problems import NotFound
+from gateway_project.api.pages import paginate_rows
 from gateway_project.console.rooms.catalogue import load_visibility
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, choose_owner
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.use_cases.forget_patterns import forget_patterns
-from gateway_project.use_cases.load_presets import load_presets
-from gateway_project.use_cases.override_threshold import (
+from gateway_project.use_cases.curate_learning import (
+    find_own_pattern,
+    find_visible,
+    forget_patterns,
+    load_presets,
     name_threshold,
     override_threshold,
     preset_threshold,
+    select_visible,
 )
 from graph.store import patterns
 from learning import outcomes
@@ -79,17 +79,14 @@ EVIDENCE: Final[Mapping[str, str]] = {
 TOLD: Final = (0.7, 0.8, 0.9)
 """Confidences by which a correction is told."""
 
-Select = Callable[..., Any]
 
-
-@room(scope=READ)
-@require_safe
+@room(READ)
 def show_learning(request: RoomRequest) -> HttpResponse:
     """Show how far stated confidences are from outcomes, and the newest of what was learned."""
     owner, whose = choose_owner(request)
     dated = REPORTS.load(owner, days=DAYS, at=timezone.now())
     visibility = load_visibility(request)
-    newest = _select(request, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
+    newest = select_visible(request.caller, patterns.select_visible).order_by("-pk")[:MAX_LISTED]
     return render_room(
         request,
         "console/learning/overview.html",
@@ -102,7 +99,9 @@ def show_learning(request: RoomRequest) -> HttpResponse:
         chart=[bin_._asdict() for bin_ in dated.report.calibration.reliability] if dated else [],
         thresholds=[
             (row, name_threshold(row))
-            for row in _select(request, thresholds.select_visible).order_by("-pk")[:MAX_LISTED]
+            for row in select_visible(request.caller, thresholds.select_visible).order_by("-pk")[
+                :MAX_LISTED
+            ]
         ],
         patterns=[_describe_pattern(row, visibility) for row in newest],
     )
@@ -113,8 +112,7 @@ def _list_corrected(correction: CalibrationMap) -> list[tuple[str, str]]:
     return [(f"{one:.2f}", f"{correction.apply(one):.2f}") for one in TOLD]
 
 
-@room(scope=READ)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(READ, "GET", "POST")
 def list_thresholds(request: RoomRequest) -> HttpResponse:
     """List the thresholds of the caller's team; admins set one of work not asked for yet."""
     problem = ""
@@ -128,13 +126,13 @@ def list_thresholds(request: RoomRequest) -> HttpResponse:
             messages.success(request, f"Set to {override:.2f}; it applies from now on.")
             return redirect("threshold", pk=pk)
         problem = "; ".join(f"{name}: {' '.join(why)}" for name, why in given.errors.items())
-    page = _paginate(request, _select(request, thresholds.select_visible))
+    page = paginate_rows(request, select_visible(request.caller, thresholds.select_visible))
     return render_room(
         request,
         "console/learning/thresholds.html",
         title="Thresholds of speculation",
         thresholds=[(row, name_threshold(row)) for row in page.items],
-        next_cursor=_encode_next(page),
+        next_cursor=page.next_cursor,
         may_override=request.caller.has_scope(ADMINISTER),
         problem=problem,
         given=request.POST,
@@ -144,8 +142,7 @@ def list_thresholds(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=READ)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(READ, "GET", "POST")
 def replay_outcomes(request: RoomRequest) -> HttpResponse:
     """Replay outcomes under several policies: the team's own, or lines that somebody gives."""
     lines, problem = request.POST.get("lines", ""), ""
@@ -195,11 +192,10 @@ def _read_history(request: RoomRequest, lines: str) -> list[ResolvedPrediction]:
     return history
 
 
-@room(scope=READ)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(READ, "GET", "POST")
 def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a threshold over time with the evidence for each change; admins override it."""
-    row = _find(request, thresholds.select_visible, pk, "threshold")
+    row = find_visible(request.caller, thresholds.select_visible, pk, "threshold")
     may_override = request.caller.has_scope(ADMINISTER)
     problem = ""
     if request.method == "POST":
@@ -227,28 +223,24 @@ def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     )
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def list_patterns(request: RoomRequest) -> HttpResponse:
     """List the workflow patterns that the caller's team sees."""
-    page = _paginate(request, _select(request, patterns.select_visible))
+    page = paginate_rows(request, select_visible(request.caller, patterns.select_visible))
     visibility = load_visibility(request)
     return render_room(
         request,
         "console/learning/patterns.html",
         title="Workflow patterns",
         patterns=[_describe_pattern(row, visibility) for row in page.items],
-        next_cursor=_encode_next(page),
+        next_cursor=page.next_cursor,
     )
 
 
-@room(scope=CURATE)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(CURATE, "GET", "POST")
 def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
     """Say what is deleted with a pattern, and delete it."""
-    row = _find(request, patterns.select_visible, pk, "pattern")
-    if row.team_id != request.caller.owner and not request.caller.has_scope(SCOPE_ALL):
-        raise NotFound(f"pattern {pk} of your team")
+    row = find_own_pattern(request.caller, pk)
     if request.method == "POST":
         forget_patterns(request.caller, [pk])
         messages.success(request, "Forgotten, with everything that was learned from it.")
@@ -262,16 +254,19 @@ def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
     )
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def list_memory(request: RoomRequest) -> HttpResponse:
     """List the events of the memory: what happened, with hashes in place of values."""
     visibility = load_visibility(request)
     wanted = read_event_filter(
         request.GET, find_tool=lambda tool: visibility.catalogue.find_tool(tool, request.caller).pk
     )
-    rows = _select(request, events.select_visible).select_related("team").filter(**wanted)
-    page = _paginate(request, rows)
+    rows = (
+        select_visible(request.caller, events.select_visible)
+        .select_related("team")
+        .filter(**wanted)
+    )
+    page = paginate_rows(request, rows)
     sees_all = request.caller.has_scope(SCOPE_ALL)
     return render_room(
         request,
@@ -287,7 +282,7 @@ def list_memory(request: RoomRequest) -> HttpResponse:
             }
             for row in page.items
         ],
-        next_cursor=_encode_next(page),
+        next_cursor=page.next_cursor,
         given={name: request.GET.get(name, "") for name in EVENT_FILTERS},
         is_filtered=bool(wanted),
         narrowed=[
@@ -322,25 +317,6 @@ def _read_override(request: RoomRequest) -> tuple[str, float | None]:
     if not MIN_THRESHOLD <= override <= MAX_THRESHOLD:
         return f"Give a number from {MIN_THRESHOLD:.2f} to {MAX_THRESHOLD:.2f}.", None
     return "", override
-
-
-def _paginate(request: RoomRequest, rows: Any) -> Page[Any]:
-    return paginate_rows(Request(request), rows)
-
-
-def _encode_next(page: Page[Any]) -> str:
-    return encode_cursor(page.next_key) if page.next_key else ""
-
-
-def _select(request: RoomRequest, select: Select) -> Any:
-    return select(request.caller.owner, every_team=request.caller.has_scope(SCOPE_ALL))
-
-
-def _find(request: RoomRequest, select: Select, pk: int, what: str) -> Any:
-    row = _select(request, select).filter(pk=pk).first()
-    if row is None:
-        raise NotFound(f"{what} {pk}")
-    return row
 
 
 def _describe_pattern(row: Any, visibility: Any) -> dict[str, Any]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gateway_project.access.roles import ADMINISTER, APPROVE, CURATE, READ, SEARCH
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 
 
-@dataclass(frozen=True, kw_only=True)
-class Room:
+class Room(NamedTuple):
     """A page of the menu.
 
     Attributes:
@@ -40,168 +38,60 @@ SECTIONS: Final[tuple[tuple[str, tuple[Room, ...]], ...]] = (
     (
         "",
         (
-            Room(
-                name="home",
-                path="/",
-                label="Home",
-                question="Is all well, what waits for me?",
-                icon="home",
-            ),
-            Room(
-                name="playground",
-                path="/playground/",
-                label="Playground",
-                question="What would the gateway answer?",
-                icon="play",
-                scope=SEARCH,
-            ),
+            Room("home", "/", "Home", "Is all well, what waits for me?", "home"),
+            Room("playground", "/playground/", "Playground",
+                 "What would the gateway answer?", "play", SEARCH),
         ),
     ),
     (
         "Work",
         (
-            Room(
-                name="runs",
-                path="/runs/",
-                label="Runs",
-                question="What ran, why did it fail?",
-                icon="runs",
-            ),
-            Room(
-                name="approvals",
-                path="/approvals/",
-                label="Approvals",
-                question="What needs my word?",
-                icon="check",
-                scope=APPROVE,
-                counted=APPROVALS,
-            ),
+            Room("runs", "/runs/", "Runs", "What ran, why did it fail?", "runs"),
+            Room("approvals", "/approvals/", "Approvals",
+                 "What needs my word?", "check", APPROVE, APPROVALS),
         ),
     ),
     (
         "Tools",
         (
-            Room(
-                name="servers",
-                path="/servers/",
-                label="Servers",
-                question="How do they do?",
-                icon="server",
-            ),
-            Room(
-                name="tools",
-                path="/tools/",
-                label="Tools",
-                question="Which tool does this?",
-                icon="tool",
-                scope=SEARCH,
-            ),
-            Room(
-                name="tool_groups",
-                path="/tools/groups/",
-                label="Tool groups",
-                question="Which tools may a client see?",
-                icon="boxes",
-                scope=ADMINISTER,
-            ),
-            Room(
-                name="changed_tools",
-                path="/tools/changed/",
-                label="Changed tools",
-                question="What changed under us?",
-                icon="diff",
-                scope=CURATE,
-                counted=CHANGED_TOOLS,
-            ),
-            Room(
-                name="graph",
-                path="/graph/",
-                label="Tool graph",
-                question="How do tools belong together?",
-                icon="graph",
-                scope=SEARCH,
-            ),
+            Room("servers", "/servers/", "Servers", "How do they do?", "server"),
+            Room("tools", "/tools/", "Tools", "Which tool does this?", "tool", SEARCH),
+            Room("tool_groups", "/tools/groups/", "Tool groups",
+                 "Which tools may a client see?", "boxes", ADMINISTER),
+            Room("changed_tools", "/tools/changed/", "Changed tools",
+                 "What changed under us?", "diff", CURATE, CHANGED_TOOLS),
+            Room("graph", "/graph/", "Tool graph",
+                 "How do tools belong together?", "graph", SEARCH),
         ),
     ),
     (
         "Safety",
         (
-            Room(
-                name="danger",
-                path="/danger/",
-                label="Dangerous operations",
-                question="What counts as dangerous?",
-                icon="shield",
-            ),
-            Room(
-                name="speculation",
-                path="/speculation/",
-                label="Speculation",
-                question="What is called ahead, is it right?",
-                icon="ahead",
-            ),
-            Room(
-                name="learning",
-                path="/learning/",
-                label="Learning",
-                question="What was learned, are its numbers right?",
-                icon="learn",
-            ),
+            Room("danger", "/danger/", "Dangerous operations",
+                 "What counts as dangerous?", "shield"),
+            Room("speculation", "/speculation/", "Speculation",
+                 "What is called ahead, is it right?", "ahead"),
+            Room("learning", "/learning/", "Learning",
+                 "What was learned, are its numbers right?", "learn"),
         ),
     ),
     (
         "Administration",
         (
-            Room(
-                name="clients",
-                path="/clients/",
-                label="Connect a client",
-                question="How do I connect my client?",
-                icon="plug",
-            ),
-            Room(
-                name="access",
-                path="/access/",
-                label="Access",
-                question="Who may do what? People, roles, teams, tokens",
-                icon="people",
-                scope=ADMINISTER,
-            ),
-            Room(
-                name="webhooks",
-                path="/access/webhooks/",
-                label="Webhooks",
-                question="Who is notified of events?",
-                icon="bell",
-                scope=ADMINISTER,
-            ),
-            Room(
-                name="audit",
-                path="/audit/",
-                label="Audit trail",
-                question="Who did what?",
-                icon="list",
-                scope=ADMINISTER,
-            ),
-            Room(
-                name="settings",
-                path="/settings/",
-                label="Settings",
-                question="How is it set up?",
-                icon="settings",
-                scope=ADMINISTER,
-            ),
-            Room(
-                name="system",
-                path="/system/",
-                label="System",
-                question="What is stored, how large is it?",
-                icon="database",
-                scope=SCOPE_ALL,
-            ),
+            Room("clients", "/clients/", "Connect a client",
+                 "How do I connect my client?", "plug"),
+            Room("access", "/access/", "Access",
+                 "Who may do what? People, roles, teams, tokens", "people", ADMINISTER),
+            Room("webhooks", "/access/webhooks/", "Webhooks",
+                 "Who is notified of events?", "bell", ADMINISTER),
+            Room("audit", "/audit/", "Audit trail", "Who did what?", "list", ADMINISTER),
+            Room("settings", "/settings/", "Settings",
+                 "How is it set up?", "settings", ADMINISTER),
+            Room("system", "/system/", "System",
+                 "What is stored, how large is it?", "database", SCOPE_ALL),
         ),
     ),
-)
+)  # fmt: skip
 
 
 def list_rooms(caller: Caller) -> list[Room]:

@@ -14,19 +14,22 @@ from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
 
 from execution.store import grants
 from gateway_project.access import callers, roles
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
 from gateway_project.api import problems
-from gateway_project.api.problems import ApiError, Problem
+from gateway_project.api.problems import ApiError
 from gateway_project.console.rooms import menu
 from gateway_project.console.site import (
     UnstorableValue,
     has_extreme_value,
     reject_nul,
 )
+from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases import decide_approval
 from gateway_project.user_errors import USER_ERRORS
 from tools.store import overview
@@ -57,14 +60,28 @@ class RoomRequest(HttpRequest):
 View = Callable[..., HttpResponseBase]
 
 
-def room(*, scope: str = READ) -> Callable[[View], View]:
+def load_sealer() -> Sealer:
+    """Return what opens and seals the secrets of servers and webhooks."""
+    return sealing.load_or_create_sealer(settings.FOREGATE.home)
+
+
+def load_payload_sealer() -> Sealer:
+    """Return what opens and seals arguments, results and intents."""
+    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
+
+
+def room(scope: str = READ, *methods: str) -> Callable[[View], View]:
     """Make a view a room: for signed-in users with a scope; errors are answered with a page.
 
     Args:
         scope: Required of the caller.
+        methods: Of HTTP that it serves; none: GET. HEAD goes with GET.
     """
+    served = ["GET", "HEAD", *methods[1:]] if methods[:1] != ("POST",) else ["POST"]
 
     def decorate(view: View) -> View:
+        view = require_http_methods(served)(view)
+
         @wraps(view)
         def answer(request: RoomRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
@@ -114,7 +131,7 @@ def render_room(
     return response
 
 
-def render_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
+def render_problem(request: HttpRequest, problem: ApiError) -> HttpResponse:
     """Render what failed and what to try."""
     return render_room(
         request,

@@ -9,19 +9,17 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods, require_POST
-from rest_framework.request import Request
 
 from gateway_project.access import people, second_factor
 from gateway_project.access.roles import ADMINISTER, ROLES
 from gateway_project.access.second_factor import ConfirmationRequired
-from gateway_project.api.pages import encode_cursor, paginate_rows
+from gateway_project.api.pages import paginate_rows
 from gateway_project.api.teams import APPROVE_FROM
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import curate_people, curate_teams
-from gateway_project.use_cases.curate_people import InvalidPerson, NewPassword, UnknownPerson
-from gateway_project.use_cases.curate_teams import InvalidTeam
+from gateway_project.use_cases.curate_people import NewPassword, UnknownPerson
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools.store import teams
 from tools.store.teams import UnknownTeam
 
@@ -34,8 +32,7 @@ ROLE_WORDS: Final = {
 }
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_people(request: RoomRequest) -> HttpResponse:
     """List people and teams; a POST creates a person and shows how they sign in."""
     is_superuser = request.caller.has_scope(SCOPE_ALL)
@@ -45,11 +42,11 @@ def show_people(request: RoomRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             return _create(request)
-        except InvalidPerson as error:
+        except InvalidEntry as error:
             problem = str(error)
     text = request.GET.get("q", "").strip()
     rows = people.select_people(request.caller).filter(username__icontains=text)
-    page = paginate_rows(Request(request), rows, field="username", descending=False)
+    page = paginate_rows(request, rows, field="username", descending=False)
     return render_room(
         request,
         "console/access/people.html",
@@ -59,7 +56,7 @@ def show_people(request: RoomRequest) -> HttpResponse:
         given=request.POST,
         given_roles=request.POST.getlist("roles"),
         people=[people.make_person(request.caller, row) for row in page.items],
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
         text=text,
         teams=list(curate_teams.select_teams(request.caller).order_by("name")[:MAX_TEAMS]),
         role_words=ROLE_WORDS,
@@ -68,8 +65,7 @@ def show_people(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_person(request: RoomRequest, name: str) -> HttpResponse:
     """Show a person; a POST changes or deletes them."""
     person = curate_people.find_person(request.caller, name)
@@ -81,7 +77,7 @@ def show_person(request: RoomRequest, name: str) -> HttpResponse:
             if error.is_possible:
                 return _ask_for_confirmation(request)
             problem = str(error)
-        except InvalidPerson as error:
+        except InvalidEntry as error:
             problem = str(error)
     return render_room(
         request,
@@ -97,22 +93,20 @@ def show_person(request: RoomRequest, name: str) -> HttpResponse:
     )
 
 
-@room(scope=SCOPE_ALL)
-@require_POST
+@room(SCOPE_ALL, "POST")
 def create_team(request: RoomRequest) -> HttpResponse:
     """Create a team, and lead to its page."""
     name = request.POST.get("name", "").strip()
     try:
         level = request.POST.get("approve_from", APPROVE_FROM[0])
         made = curate_teams.create_team(request.caller, name, approve_from=level)
-    except InvalidTeam as error:
+    except InvalidEntry as error:
         messages.error(request, f"No team was created: {error}.")
         return redirect("access")
     return redirect("access-team", made.pk)
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_team(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a team with its members; a POST changes or deletes it."""
     team = curate_teams.select_teams(request.caller).filter(pk=pk).first()
@@ -122,9 +116,9 @@ def show_team(request: RoomRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         try:
             return _act_on_team(request, team, request.POST.get("action", ""))
-        except (InvalidTeam, UnknownPerson) as error:
+        except (InvalidEntry, UnknownPerson) as error:
             problem = str(error)
-    page = paginate_rows(Request(request), teams.select_members(pk))
+    page = paginate_rows(request, teams.select_members(pk))
     return render_room(
         request,
         "console/access/team.html",
@@ -133,7 +127,7 @@ def show_team(request: RoomRequest, pk: int) -> HttpResponse:
         problem=problem,
         team=team,
         members=page.items,
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
         levels=APPROVE_FROM,
         owned=teams.count_owned(pk) if request.caller.has_scope(SCOPE_ALL) else {},
         may_do_all=request.caller.has_scope(SCOPE_ALL),

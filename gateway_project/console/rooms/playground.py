@@ -10,7 +10,6 @@ from typing import Any, Final
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path
-from django.views.decorators.http import require_http_methods
 
 from execution.mode import SUGGESTION_THRESHOLD
 from execution.planning.plan import Plan
@@ -20,9 +19,9 @@ from gateway_project.api import runtime
 from gateway_project.api.problems import describe_problem
 from gateway_project.console.rooms import drawing, example_wishes, schema_form
 from gateway_project.console.rooms.addresses import run_address, tool_address
+from gateway_project.console.rooms.catalogue import list_visible_tools
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import NotReadable
-from gateway_project.console.rooms.tool_rows import list_visible_tools
 from gateway_project.console.rooms.tools import describe_found
 from gateway_project.effects import Effects
 from gateway_project.foundation import canonical
@@ -70,8 +69,7 @@ class _Wish:
     workflow: dict[str, Any]
 
 
-@room(scope=SEARCH)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(SEARCH, "GET", "POST")
 def show_playground(request: RoomRequest) -> HttpResponseBase:
     """Ask for a wish; show the answer, check it, or run it."""
     effects = runtime.load_effects(request)
@@ -260,7 +258,7 @@ def _continue(
             run_problems=problem.data.get("problems", ()),
         )  # fmt: skip
     if isinstance(started, Plan):
-        return _render(request, effects, **shown, plan=_describe_plan(started.to_json()))
+        return _render(request, effects, **shown, plan=started.to_json())
     return redirect(run_address(started.id))
 
 
@@ -393,16 +391,6 @@ def _describe_need(place: int, need: Mapping[str, Any]) -> dict[str, Any]:
         "why": str(need.get("why", "")),
         "type_name": schema_form.describe_type(known),
         "description": str(known.get("description", "")),
-    }
-
-
-def _describe_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "errors": plan["validation_errors"],
-        "layers": [", ".join(layer) for layer in plan["layers"]],
-        "side_effects": plan["side_effects"],
-        "approvals": plan["approvals_needed"],
-        "warnings": plan["warnings"],
     }
 
 

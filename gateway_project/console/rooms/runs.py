@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.views.decorators.http import require_http_methods, require_safe
-from rest_framework.request import Request
 
 from execution import control
 from execution.control import Action, ActionNotPossible
@@ -23,17 +20,15 @@ from execution.store import views
 from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
 from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
-from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
+from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import make_key, read_key, read_run_filter
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
 from gateway_project.console.rooms import audit_sentences, result_text, run_picture
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.foundation import sealing
+from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import RunRequest
@@ -61,11 +56,10 @@ STATES: Final = tuple(
 )
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def show_runs(request: RoomRequest) -> HttpResponse:
     """List the caller's runs, those of teams they administer, and for superusers all."""
-    wanted = read_page_request(Request(request), key=(str, str))
+    wanted = read_page_request(request, key=(str, str))
     filters = {name: value for name in FILTERS if (value := request.GET.get(name, ""))}
     found = views.load_summaries(
         None if request.caller.has_scope(SCOPE_ALL) else request.caller,
@@ -80,7 +74,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         "console/runs/list.html",
         title="Runs",
         runs=page.items,
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
         filters=filters,
         statuses=[known.value for known in RunStatus],
         sorts=get_args(RunSort)[1:],  # the first one is the default
@@ -89,11 +83,10 @@ def show_runs(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     """Show a run: its tasks as a graph and over time, results, and what it waits for."""
-    sealer = load_sealer()
+    sealer = load_payload_sealer()
     view = control_run.find_run(request.caller, run, sealer=sealer, results=True, workflow=True)
     events = views.load_events(run, after=max(0, view.last_seq - MAX_EVENTS))
     decisions = run_decisions.decisions_of_run(request.caller, run, sealer=sealer)
@@ -127,8 +120,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     )
 
 
-@room(scope=CONTROL)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(CONTROL, "GET", "POST")
 def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
     """Pause, resume or abort a run, or repeat calls whose outcome is unknown.
 
@@ -147,11 +139,10 @@ def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpRespons
     return _send(request, run, wanted)
 
 
-@room(scope=CONTROL)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(CONTROL, "GET", "POST")
 def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     """Replace what is left of a run's workflow."""
-    view = control_run.find_run(request.caller, run, sealer=load_sealer(), workflow=True)
+    view = control_run.find_run(request.caller, run, sealer=load_payload_sealer(), workflow=True)
 
     def send(workflow: Mapping[str, Any]) -> HttpResponse:
         run_plan.parse_replan(view, workflow)
@@ -166,12 +157,11 @@ def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     )
 
 
-@room(scope=CALL)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(CALL, "GET", "POST")
 def make_again(request: RoomRequest, run: UUID) -> HttpResponse:
     """Run the workflow of a run again, as it is or changed: a new run of the caller's."""
     view = control_run.find_run(
-        request.caller, run, sealer=load_sealer(), results=True, workflow=True
+        request.caller, run, sealer=load_payload_sealer(), results=True, workflow=True
     )
 
     def start(workflow: Mapping[str, Any]) -> HttpResponse:
@@ -233,7 +223,7 @@ _AGAIN_FORM: Final[Mapping[str, str]] = {
 
 
 def _confirm(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
-    sealer = load_sealer()
+    sealer = load_payload_sealer()
     view = control_run.find_run(request.caller, run, sealer=sealer)
     lost: Sequence[Any] = ()
     if action == RERUN:
@@ -253,7 +243,9 @@ def _confirm(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
 
 def _send(request: RoomRequest, run: UUID, wanted: RunControl) -> HttpResponse:
     try:
-        command = control_run.control_run(request.caller, run, wanted, sealer=load_sealer())
+        command = control_run.control_run(
+            request.caller, run, wanted, sealer=load_payload_sealer()
+        )
         is_applied = command is None or control_run.wait_for_command(
             run, command, wanted.action, wait_s=APPLY_WAIT_S
         )
@@ -360,11 +352,6 @@ _EXPLANATIONS: Final[Mapping[RunStatus, str]] = {
     RunStatus.UNKNOWN: "A process was lost during a call that may have taken effect; a person has "
     "to say how to go on.",
 }
-
-
-def load_sealer() -> Sealer:
-    """Return what opens stored inputs and results of calls."""
-    return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 
 def format_workflow(workflow: Mapping[str, Any] | None) -> str:

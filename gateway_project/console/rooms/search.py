@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
-from django.views.decorators.http import require_safe
 
 from execution.store import views
 from gateway_project.access.roles import READ, SEARCH
@@ -28,8 +27,7 @@ MIN_RUN_DIGITS: Final = 4
 """Shorter beginnings of ids would list arbitrary runs."""
 
 
-@room(scope=SEARCH)
-@require_safe
+@room(SEARCH)
 def show_results(request: RoomRequest) -> HttpResponse:
     """Show all that was found, for a link and without JavaScript."""
     query = _read_query(request)
@@ -37,8 +35,7 @@ def show_results(request: RoomRequest) -> HttpResponse:
     return render_room(request, "console/search.html", title="Search", query=query, groups=groups)
 
 
-@room(scope=SEARCH)
-@require_safe
+@room(SEARCH)
 def suggest(request: RoomRequest) -> JsonResponse:
     """Return the first results as JSON, while somebody types."""
     query = _read_query(request)

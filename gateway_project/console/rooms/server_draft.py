@@ -6,18 +6,19 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter
+
 from gateway_project.client_config import read_config
-from gateway_project.client_config.entry import ConfiguredServer
-from gateway_project.client_config.read_config import NoServerList, ParsedConfig, UnreadableConfig
-from gateway_project.client_config.unset_variables import find_unset_variables
-from gateway_project.use_cases.register_servers import make_registration
+from gateway_project.client_config.entry import ConfiguredServer, find_unset_variables
+from gateway_project.client_config.raw_file import UnreadableConfig
+from gateway_project.client_config.read_config import NoServerList, ParsedConfig
+from gateway_project.use_cases.curate_servers import make_registration
 from tools.store.servers import ServerRegistration
-from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
 from tools.upstream.secret_shapes import is_placeholder, is_secret_name
 from tools.upstream.written_secrets import list_secret_places, move_to_variables
@@ -113,17 +114,7 @@ class ServerDraft:
 @cache
 def load_known_servers() -> tuple[KnownServer, ...]:
     """Return the well-known servers, in the order of their file."""
-    rows = json.loads(KNOWN_FILE.read_text("utf-8"))
-    return tuple(
-        KnownServer(
-            **{
-                **row,
-                "args": tuple(row.get("args", ())),
-                "inputs": tuple(KnownInput(**given) for given in row.get("inputs", ())),
-            }
-        )
-        for row in rows
-    )
+    return TypeAdapter(tuple[KnownServer, ...]).validate_json(KNOWN_FILE.read_bytes())
 
 
 def find_known_server(known_id: str) -> KnownServer | None:
@@ -323,35 +314,3 @@ def fill_variables(
     """Return a registration with values for its variables; empty ones change nothing."""
     given = {name: value for name, value in values.items() if value}
     return replace(registration, env={**registration.env, **given})
-
-
-def registration_to_json(registration: ServerRegistration) -> dict[str, Any]:
-    """Return a registration as JSON, with its secrets: only to be sealed."""
-    return {
-        "name": registration.name,
-        "transport": registration.transport,
-        "command": registration.command,
-        "args": list(registration.args),
-        "env": dict(registration.env),
-        "cwd": registration.cwd,
-        "url": registration.url,
-        "headers": dict(registration.headers),
-        "private_network": registration.private_network,
-        "authorization": registration.authorization,
-        "oauth_client_id": registration.oauth_client_id,
-        "oauth_client_secret": registration.oauth_client_secret,
-        "oauth_scopes": registration.oauth_scopes,
-        "extra": dict(registration.extra),
-        "source": registration.source,
-        "enabled": registration.enabled,
-        "tools": asdict(registration.tools),
-        "connect_timeout_s": registration.connect_timeout_s,
-        "call_timeout_s": registration.call_timeout_s,
-    }
-
-
-def registration_from_json(value: Mapping[str, Any]) -> ServerRegistration:
-    """Return the registration that `registration_to_json` wrote."""
-    include, exclude = value["tools"]["include"], value["tools"]["exclude"]
-    tools = ToolFilter(include=None if include is None else tuple(include), exclude=tuple(exclude))
-    return ServerRegistration(**{**value, "args": tuple(value["args"]), "tools": tools})

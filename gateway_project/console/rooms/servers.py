@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from math import nan
 from typing import Any, Final
 
 from asgiref.sync import async_to_sync
@@ -14,21 +15,27 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
 
 from gateway_project.access.roles import READ, require_scope
 from gateway_project.api import runtime
-from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
+from gateway_project.console.escaping import escape_fields
+from gateway_project.console.rooms.addresses import read_name, server_address
 from gateway_project.console.rooms.call_hours import HOURS, describe_hours
-from gateway_project.console.rooms.page import MIN_SEARCHED, RoomRequest, render_room, room
+from gateway_project.console.rooms.catalogue import describe_tool
+from gateway_project.console.rooms.page import (
+    MIN_SEARCHED,
+    RoomRequest,
+    load_sealer,
+    render_room,
+    room,
+)
 from gateway_project.effects import Effects
-from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
-from gateway_project.use_cases import change_servers, discover_servers
-from gateway_project.use_cases.register_servers import InvalidServerEntry
+from gateway_project.use_cases import curate_servers, discover_servers
+from gateway_project.use_cases.refusals import InvalidEntry
 from learning.store.call_counts import (
     CallCount,
     CallsOfHour,
@@ -40,15 +47,12 @@ from tools.catalogue import CatalogueTool
 from tools.overview import load_embedding_coverage
 from tools.store import overview, server_settings
 from tools.store.overview import ServerSummary
-from tools.store.server_settings import ServerSettings
-from tools.store.servers import UnknownServerRow
 
 DAY: Final = timedelta(days=1)
 EMBEDDING_FOLLOWED: Final = timedelta(minutes=10)
 """Tools not embedded by then wait for `manage.py embed`: pages stop following them."""
 MAX_LISTED_TOOLS: Final = 100
 """Tools on a server's page; the list of tools has the others."""
-MAX_ERROR_CHARS: Final = 300
 LOOKS: Final[Mapping[str, str]] = {
     "up": "ok",
     "starting": "info",
@@ -70,8 +74,7 @@ EXPLANATIONS: Final[Mapping[str, str]] = {
 TROUBLED: Final = ("failing", "sign-in needed")
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def list_servers(request: RoomRequest) -> HttpResponseBase:
     """List the servers that the caller may know of, troubled ones first."""
     caller = request.caller
@@ -97,13 +100,12 @@ def list_servers(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(scope=READ)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(READ, "GET", "POST")
 def show_server(request: RoomRequest, name: str) -> HttpResponseBase:
     """Show one server; a POST does what its `action` names."""
     caller = request.caller
     name = read_name(name, request.GET.get("name"))
-    server = _find_server(caller, name)
+    server = curate_servers.find_server(caller, name, with_output=True)
     if request.method == "POST":
         action = ACTIONS.get(request.POST.get("action", ""))
         if action is None:
@@ -121,7 +123,7 @@ def _render_server(
     is_superuser = caller.has_scope(SCOPE_ALL)
     calls = _load_calls(caller)
     tools = _list_tools(effects, caller, server.name) if effects else []
-    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    sealer = load_sealer()
     stored = server_settings.load_settings(server.name, sealer=sealer)
     return render_room(
         request,
@@ -131,7 +133,7 @@ def _render_server(
         explanation=EXPLANATIONS[server.state],
         embedding=load_embedding_progress([server], now=timezone.now()),
         output=[approval_text.single_line(line) for line in server.last_output],
-        stored=describe_settings(stored) if is_superuser else None,
+        stored=escape_fields(stored) if is_superuser else None,
         instructions=strip_invisible(stored.instructions),
         history=list_history(server, stored.created_at),
         hours=describe_hours(_load_hours(caller, server)),
@@ -152,26 +154,14 @@ def _render_server(
 
 def describe_server(server: ServerSummary, calls: RecentCalls) -> dict[str, Any]:
     """Return a server as templates show it; texts of servers with invisible characters escaped."""
-    count = calls.by_server.get(server.pk)
     return {
-        "name": approval_text.single_line(server.name),
+        **escape_fields(server),
+        **describe_calls(calls.by_server.get(server.pk)),
         "raw_name": server.name,
         "url": server_address(server.name),
-        "state": server.state,
         "look": LOOKS[server.state],
-        "enabled": server.enabled,
-        "trusted": server.trusted,
-        "team": server.team,
-        "tools": server.usable,
         "waiting": server.pending + server.quarantined,
-        "error": approval_text.single_line(server.last_error),
-        "short_error": approval_text.single_line(server.last_error[:MAX_ERROR_CHARS]),
-        "error_at": server.last_error_at,
-        "failing_since": server.failing_since,
-        "retry_at": server.retry_at,
         "connected_at": server.last_connected_at or server.discovered_at,
-        "discovered_at": server.discovered_at,
-        **describe_calls(count),
     }
 
 
@@ -185,38 +175,6 @@ def describe_calls(count: CallCount | None) -> dict[str, Any]:
         "error_share": round(100 * count.failures / count.calls),
         "p95_ms": count.p95_ms,
         "called_at": count.last_at,
-    }
-
-
-def describe_settings(stored: ServerSettings) -> dict[str, Any]:
-    """Return a server's settings as templates show them."""
-    return {
-        "transport": stored.transport,
-        "command": [approval_text.single_line(part) for part in stored.command],
-        "url": approval_text.single_line(stored.url),
-        "cwd": approval_text.single_line(stored.cwd),
-        "variables": stored.variables,
-        "headers": stored.headers,
-        "authorization": stored.authorization.replace("_", " "),
-        "session": stored.session.replace("_", " "),
-        "price": stored.price_per_call,
-        "call_timeout_s": stored.call_timeout_s,
-        "protocol_version": stored.protocol_version,
-        "source": approval_text.single_line(stored.source),
-        "description": stored.description,
-        "created_at": stored.created_at,
-    }
-
-
-def describe_tool(tool: CatalogueTool) -> dict[str, Any]:
-    """Return a tool as a row of a list."""
-    return {
-        "id": approval_text.single_line(tool.tool),
-        "name": approval_text.single_line(tool.name),
-        "url": tool_address(tool.tool),
-        "description": strip_invisible(tool.description[:MAX_ERROR_CHARS]),
-        "danger": tool.danger.value,
-        "state": tool.state if tool.enabled else "disabled",
     }
 
 
@@ -277,12 +235,6 @@ def _find_effects(request: RoomRequest) -> tuple[Effects | None, str]:
         return None, str(error)
 
 
-def _find_server(caller: Caller, name: str) -> ServerSummary:
-    for server in overview.load_visible_summaries(caller, names=[name], with_output=True):
-        return server
-    raise UnknownServerRow(name)
-
-
 def _test(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
     (test,) = async_to_sync(discover_servers.try_servers)(
         caller, [server.name], config=settings.FOREGATE
@@ -313,7 +265,7 @@ def _discover(request: RoomRequest, caller: Caller, server: ServerSummary) -> Ht
 
 
 def _change(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
-    """Change what the form names: whether it is enabled or trusted, or its price."""
+    """Change what the form names: whether it is enabled or trusted, price, time limit."""
     changes: dict[str, Any] = {
         column: request.POST[column] == "yes"
         for column in ("enabled", "trusted")
@@ -322,8 +274,10 @@ def _change(request: RoomRequest, caller: Caller, server: ServerSummary) -> Http
     try:
         if "price_per_call" in request.POST:
             changes["price_per_call"] = _read_price(request.POST["price_per_call"])
-        change_servers.change_server(caller, server.name, changes)
-    except InvalidServerEntry as error:
+        if "call_timeout_s" in request.POST:
+            changes["call_timeout_s"] = _read_time_limit(request.POST["call_timeout_s"])
+        curate_servers.change_server(caller, server.name, changes)
+    except InvalidEntry as error:
         messages.error(request, f"Nothing was changed: {error}.")
     else:
         messages.success(request, "Saved; it applies within a second.")
@@ -338,15 +292,22 @@ def _read_price(text: str) -> Decimal | None:
     except InvalidOperation:
         price = Decimal(-1)
     if not (price.is_finite() and 0 <= price < 1_000_000):
-        raise InvalidServerEntry("the price is a number of US dollars, or empty: unknown")
+        raise InvalidEntry("the price is a number of US dollars, or empty: unknown")
     return price.quantize(Decimal("0.000001"))
+
+
+def _read_time_limit(text: str) -> float | None:
+    try:
+        return float(text) if text.strip() else None
+    except ValueError:
+        return nan  # refused with the numbers that are out of bounds
 
 
 def _delete(request: RoomRequest, caller: Caller, server: ServerSummary) -> HttpResponseBase:
     if request.POST.get("confirm") != server.name:
         messages.error(request, "Nothing was deleted: type the server's name to confirm it.")
         return redirect(server_address(server.name))
-    change_servers.delete_server(caller, server.name)
+    curate_servers.delete_server(caller, server.name)
     shown = approval_text.single_line(server.name)
     messages.success(request, f"{shown} was deleted, with its tools and what was known of them.")
     return redirect("servers")

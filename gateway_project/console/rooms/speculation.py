@@ -15,32 +15,28 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
-from rest_framework.request import Request
 
-from execution.grant_proposals import GrantProposal
-from execution.prediction_outcome import LISTED_OUTCOMES, OPEN, Evidence, Outcome, Verdict
-from execution.speculation_rules import ReasonCode
+from execution.speculation.grant_proposals import GrantProposal
+from execution.speculation.outcome import LISTED_OUTCOMES, OPEN, Evidence, Outcome, Verdict
+from execution.speculation.rules import ReasonCode
 from execution.store import agreements, grants, prediction_contents, speculations
-from execution.store.speculations import UnknownSpeculation
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.access.visible_rows import limit_to_team
-from gateway_project.api.pages import cut_page, encode_cursor, read_page_request
+from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import read_key
 from gateway_project.console.rooms import budgets
 from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
+from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
 from gateway_project.console.rooms.report_cache import REPORTS, DatedReport, choose_owner
-from gateway_project.console.rooms.runs import describe_result, load_sealer
+from gateway_project.console.rooms.runs import describe_result
 from gateway_project.console.run_decisions import DisplayBudget
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.rounding import round_apart
-from gateway_project.use_cases import grant_speculation
-from gateway_project.use_cases.compare_anew import compare_anew
+from gateway_project.use_cases import curate_speculation
+from gateway_project.use_cases.curate_learning import find_prediction, judge_suggestions
+from gateway_project.use_cases.curate_speculation import compare_anew, select_visible
 from gateway_project.use_cases.decide_approval import load_approver
-from gateway_project.use_cases.judge_suggestions import judge_suggestions
 from learning.metrics import make_share
 from learning.report import LearningReport
 from learning.store import thresholds
@@ -74,12 +70,11 @@ _EVIDENCE: Final[Mapping[str, str]] = {
 }
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def show_speculation(request: RoomRequest) -> HttpResponse:
     """Show what predictions gained and how right they were, and list them."""
     caller = request.caller
-    wanted = read_page_request(Request(request), key=(str, str))
+    wanted = read_page_request(request, key=(str, str))
     outcome = request.GET.get("outcome", "")
     if outcome and outcome not in LISTED_OUTCOMES:
         raise InvalidInput(f"outcome: one of {', '.join(LISTED_OUTCOMES)}")
@@ -104,7 +99,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         **(_describe_report(dated) if dated else {}),
         trust=_weigh_trust(dated.report, visibility) if dated else [],
         predictions=[_describe_prediction(row, visibility) for row in page.items],
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
         outcome=outcome,
         outcomes=LISTED_OUTCOMES,
         is_first=not wanted.after and not outcome,
@@ -121,11 +116,10 @@ def _describe_report(dated: DatedReport) -> dict[str, Any]:
     }
 
 
-@room(scope=READ)
-@require_safe
+@room(READ)
 def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
     """Show what one prediction rested on, and what became of it."""
-    row = _load_prediction(request, speculation)
+    row = find_prediction(request.caller, speculation)
     visibility = load_visibility(request)
     tools = [
         {"pk": pk, "id": visibility.get_tool_id(pk), "is_own": pk in row.tools}
@@ -153,7 +147,7 @@ def _describe_content(request: RoomRequest, row: Any, visibility: Visibility) ->
     """Return the intent, calls and results, for those who may read these of a run."""
     if not load_approver(request.caller).may_decide(row.team_id, row.user):
         return {"may_read": False}
-    stored = prediction_contents.load_content(row.pk, sealer=load_sealer())
+    stored = prediction_contents.load_content(row.pk, sealer=load_payload_sealer())
     if stored is None:
         days = settings.FOREGATE.payload_days
         is_old = row.created_at < timezone.now() - timedelta(days=days)
@@ -176,11 +170,10 @@ def _describe_content(request: RoomRequest, row: Any, visibility: Visibility) ->
     return {"may_read": True, "content": {"intent": stored["intent"], "calls": calls}}
 
 
-@room(scope=CURATE)
-@require_POST
+@room(CURATE, "POST")
 def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
     """Accept, reject or correct a prediction; a verdict counts once."""
-    row = _load_prediction(request, speculation)
+    row = find_prediction(request.caller, speculation)
     try:
         verdict = Verdict(request.POST.get("verdict", ""))
     except ValueError:
@@ -193,10 +186,10 @@ def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
             messages.error(request, f"Nothing was recorded: {error}.")
             more = urlencode({"more": request.POST.get("more", "")[:MAX_MORE]})
             return redirect(f"{reverse('prediction', args=[speculation])}?{more}")
-    judged = judge_suggestions(
+    recorded = judge_suggestions(
         request.caller, [speculation], verdict, at=timezone.now(), changed_tools=changed
     )
-    if judged.recorded:
+    if recorded:
         messages.success(request, "Your verdict is recorded and counts as feedback.")
     else:
         messages.error(
@@ -205,19 +198,20 @@ def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
     return redirect("prediction", speculation=speculation)
 
 
-@room(scope=ADMINISTER)
-@require_safe
+@room(ADMINISTER)
 def show_grants(request: RoomRequest) -> HttpResponse:
     """List what may be called ahead, and proposals with what speaks for and against each."""
     caller = request.caller
-    rules = grant_speculation.load_rules(load_catalogue(request))
+    rules = curate_speculation.load_rules(load_catalogue(request))
     server = request.GET.get("server", "")
     proposals = [
         proposal
-        for proposal in grant_speculation.list_proposals(rules, server=server)
+        for proposal in curate_speculation.list_proposals(rules, server=server)
         if caller.has_scope(SCOPE_ALL) or caller.can_see_team(proposal.tool.team)
     ]
-    compared = list(_limit(request, agreements.select_agreements()).order_by("-compared_at"))
+    compared = list(
+        select_visible(caller, agreements.select_agreements()).order_by("-compared_at")
+    )
     by_tool = {one.tool_id: one for one in compared}
     shown = [one for one in compared if server in ("", one.tool.server.name)]
     entries = [
@@ -229,7 +223,9 @@ def show_grants(request: RoomRequest) -> HttpResponse:
         for one in proposals[:MAX_PROPOSALS]
     ]
     open_count = sum(map(_waits_for_decision, proposals[:MAX_PROPOSALS]))
-    in_force = list(_limit(request, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS])
+    in_force: list[Any] = list(
+        select_visible(caller, grants.select_grants()).order_by("-pk")[:MAX_PROPOSALS]
+    )
     return render_room(
         request,
         "console/speculation/grants.html",
@@ -257,14 +253,13 @@ def _waits_for_decision(proposal: GrantProposal) -> bool:
     return proposal.can_be_granted and not proposal.is_admissible
 
 
-@room(scope=ADMINISTER)
-@require_POST
+@room(ADMINISTER, "POST")
 def grant(request: RoomRequest) -> HttpResponse:
     """Let a tool be called ahead, with exactly the definition that the page showed."""
     tool = load_visibility(request).find_tool(_read_pk(request.POST.get("tool", "")))
     if tool is None:
         raise NotFound("such tool")
-    outcome = grant_speculation.grant_speculation(
+    outcome = curate_speculation.grant_speculation(
         request.caller,
         {tool.pk: request.POST.get("definition", "")},
         is_closed_world="closed" in request.POST,
@@ -280,23 +275,23 @@ def grant(request: RoomRequest) -> HttpResponse:
     return redirect("speculation-grants")
 
 
-@room(scope=ADMINISTER)
-@require_POST
+@room(ADMINISTER, "POST")
 def revoke(request: RoomRequest, pk: int) -> HttpResponse:
     """Withdraw a grant."""
-    if not _limit(request, grants.select_grants()).filter(pk=pk).exists():
-        raise NotFound(f"grant {pk} in force")
-    grant_speculation.revoke_speculation(request.caller, [pk])
+    curate_speculation.require_visible(
+        request.caller, grants.select_grants(), pk, f"grant {pk} in force"
+    )
+    curate_speculation.revoke_speculation(request.caller, [pk])
     messages.success(request, "Withdrawn: nothing of the tool is called ahead within a second.")
     return redirect("speculation-grants")
 
 
-@room(scope=ADMINISTER)
-@require_POST
+@room(ADMINISTER, "POST")
 def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
     """Forget how a tool's results compared, so that it can earn being served again."""
-    if not _limit(request, agreements.select_agreements()).filter(pk=pk).exists():
-        raise NotFound(f"comparison {pk}")
+    curate_speculation.require_visible(
+        request.caller, agreements.select_agreements(), pk, f"comparison {pk}"
+    )
     compare_anew(request.caller, [pk])
     messages.success(request, "The comparison of its results starts again.")
     return redirect("speculation-grants")
@@ -333,19 +328,6 @@ def _read_correction(request: RoomRequest, row: Any) -> list[int]:
     if not kept:
         raise InvalidInput("name the tools that would have been right, or reject the prediction")
     return list(dict.fromkeys(kept))
-
-
-def _load_prediction(request: RoomRequest, speculation: UUID) -> Any:
-    caller = None if request.caller.has_scope(SCOPE_ALL) else request.caller
-    for row in speculations.load_page(caller, only=speculation, limit=1):
-        return row
-    raise UnknownSpeculation(speculation)
-
-
-def _limit(request: RoomRequest, rows: Any) -> Any:
-    """Return the rows of the caller's team about tools that they may know of."""
-    own = limit_to_team(rows, request.caller)
-    return limit_to_team(own, request.caller, field="tool__server__team")
 
 
 def _read_team(request: RoomRequest) -> int | None:
@@ -392,7 +374,7 @@ def _describe_threshold(row: Any) -> dict[str, str]:
 
 def _format_hundredths(number: float) -> str:
     """Return a number with two decimals, or with as many as it needs."""
-    return max(f"{number:.2f}", f"{number:g}", key=len)
+    return max(f"{number:.2f}", f"{number!r}", key=len)
 
 
 _KINDS: Final[Mapping[str, str]] = {

@@ -14,24 +14,23 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from execution import approval
 from execution.call_errors import ApprovalRequired
 from execution.call_outcome import CallOutcome
-from execution.speculation_rules import is_closed_world, list_definition_reasons
+from execution.speculation.rules import is_closed_world, list_definition_reasons
 from gateway_project import flow
 from gateway_project.access.roles import CALL, CURATE, SEARCH, require_scope
 from gateway_project.api import runtime
 from gateway_project.api.problems import describe_problem
 from gateway_project.console.rooms import drawing, result_text, schema_form, word_diff
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
+from gateway_project.console.rooms.catalogue import describe_tool
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import FormField
 from gateway_project.console.rooms.settling import load_topology, wait_for_catalogue
-from gateway_project.console.rooms.tool_rows import describe_tool
 from gateway_project.effects import Effects
-from gateway_project.find.answers import ToolDescription
+from gateway_project.find.answers import ToolDescription, describe_extras
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.runs import approval_text
@@ -54,8 +53,7 @@ MAX_CHANGES: Final = 20
 YES_NO_RULES: Final[Mapping[str, bool | None]] = {"": None, "yes": True, "no": False}
 
 
-@room(scope=SEARCH)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(SEARCH, "GET", "POST")
 def show_tool(request: RoomRequest, name: str) -> HttpResponseBase:
     """Show a tool; a POST does what its `action` names."""
     tool_id = read_name(name, request.GET.get("name"))
@@ -104,6 +102,7 @@ def _render_tool(
         "schema_text": result_text.write_json(tool.input_schema),
         "output_tree": schema_form.list_tree(tool.output_schema) if tool.output_schema else (),
         "annotations": result_text.write_json(tool.annotations) if tool.annotations else "",
+        "extras": result_text.write_json(describe_extras(tool.extras)) if tool.extras else "",
         "used": effects.usage(caller.owner).get(tool.pk, 0),
         "expected_ms": effects.estimate_p95_ms(caller.owner, tool.pk),
         "recent": calls.by_tool.get(tool.pk),

@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path
-from django.views.decorators.http import require_http_methods, require_POST
 
 from gateway_project.access import tokens
 from gateway_project.access.grant import TokenNotGrantable
@@ -22,7 +21,7 @@ from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import CLIENT_SCOPES
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_tool_groups
-from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
+from gateway_project.use_cases.refusals import InvalidEntry
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.store import configuration
 from tools.tool_groups import GroupMembers, index_groups
@@ -39,8 +38,7 @@ class GroupTokenForm(forms.Form):
     days = access.make_days_field()
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_groups(request: RoomRequest) -> HttpResponse:
     """List the groups; a POST adds one without tools and leads to it."""
     problem = ""
@@ -50,7 +48,7 @@ def show_groups(request: RoomRequest) -> HttpResponse:
         try:
             curate_tool_groups.save_group(request.caller, name, values, adds=True)
             return redirect("tool-group", name)
-        except InvalidToolGroup as error:
+        except InvalidEntry as error:
             problem = str(error)
     counts = tokens.count_by_group(request.caller)
     catalogue = runtime.load_effects(request).catalogue()
@@ -73,8 +71,7 @@ def show_groups(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_group(request: RoomRequest, name: str) -> HttpResponse:
     """Show a group; a POST saves what it holds, deletes it, or creates a token for it."""
     row = curate_tool_groups.find_group(request.caller, name)
@@ -92,7 +89,7 @@ def show_group(request: RoomRequest, name: str) -> HttpResponse:
             curate_tool_groups.save_group(request.caller, name, _read(request, row), adds=False)
             messages.success(request, "Saved; clients see these tools within a second.")
             return redirect("tool-group", name)
-    except (InvalidToolGroup, TokenNotGrantable) as error:
+    except (InvalidEntry, TokenNotGrantable) as error:
         problem = str(error)
     return render_room(
         request,
@@ -109,8 +106,7 @@ def show_group(request: RoomRequest, name: str) -> HttpResponse:
     )
 
 
-@room(scope=ADMINISTER)
-@require_POST
+@room(ADMINISTER, "POST")
 def preview(request: RoomRequest, name: str) -> HttpResponseBase:
     """Return what a group would hold, and tools that were searched for, as a part of the page."""
     row = curate_tool_groups.find_group(request.caller, name)

@@ -10,8 +10,6 @@ from django.core.exceptions import ValidationError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.views.decorators.http import require_POST, require_safe
-from rest_framework.request import Request
 
 from gateway_project import flow
 from gateway_project.access.roles import CURATE, SEARCH
@@ -20,10 +18,13 @@ from gateway_project.api.pages import Page, encode_cursor, paginate_sorted
 from gateway_project.api.problems import describe_problem
 from gateway_project.console.rooms import tool
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.catalogue import load_catalogue
+from gateway_project.console.rooms.catalogue import (
+    describe_tool,
+    list_visible_tools,
+    load_catalogue,
+)
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.settling import wait_for_catalogue
-from gateway_project.console.rooms.tool_rows import describe_tool, list_visible_tools
 from gateway_project.find.answers import SearchResult
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments, meta_tools
@@ -64,8 +65,7 @@ EFFECTS: Final[Mapping[str, str]] = {
 }
 
 
-@room(scope=SEARCH)
-@require_safe
+@room(SEARCH)
 def list_tools(request: RoomRequest) -> HttpResponseBase:
     """Search tools as a client does, or list them by id with filters."""
     query = request.GET.get("q", "").strip()
@@ -100,8 +100,7 @@ def _describe_row(request: RoomRequest, tool: CatalogueTool) -> dict[str, Any]:
     return describe_tool(tool) | {"may_change": may_change}
 
 
-@room(scope=CURATE)
-@require_POST
+@room(CURATE, "POST")
 def change_many(request: RoomRequest) -> HttpResponseBase:
     """Ask once, in words, what a change of several tools will do; then make it."""
     effects = runtime.load_effects(request)
@@ -184,7 +183,7 @@ def _list_page(
     request: RoomRequest, visible: Sequence[CatalogueTool], wanted: Mapping[str, str]
 ) -> Page[CatalogueTool]:
     matching = (one for one in visible if _matches(one, wanted))
-    return paginate_sorted(Request(request), matching, key=lambda one: (one.tool,))
+    return paginate_sorted(request, matching, key=lambda one: (one.tool,))
 
 
 def _matches(one: CatalogueTool, wanted: Mapping[str, str]) -> bool:

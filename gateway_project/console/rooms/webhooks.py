@@ -11,16 +11,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
-from rest_framework.request import Request
 
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.pages import encode_cursor, paginate_rows
-from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.foundation import sealing
+from gateway_project.api.pages import paginate_rows
+from gateway_project.console.rooms.page import RoomRequest, load_sealer, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import curate_webhooks
-from gateway_project.use_cases.curate_webhooks import InvalidWebhook, SavedWebhook
+from gateway_project.use_cases.curate_webhooks import SavedWebhook
+from gateway_project.use_cases.refusals import InvalidEntry
 from gateway_project.webhooks import store
 from gateway_project.webhooks.message import SELECTABLE_EVENTS
 
@@ -65,15 +63,14 @@ class WebhookForm(forms.Form):
             del self.fields["team"]
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_webhooks(request: RoomRequest) -> HttpResponse:
     """List webhooks with what became of their last events; a POST registers one."""
     form = WebhookForm(request.caller, request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:
             return _show_secret(request, _save(request, form.cleaned_data))
-        except InvalidWebhook as error:
+        except InvalidEntry as error:
             form.add_error(None, f"{str(error)[:1].upper()}{str(error)[1:]}.")
     rows = store.annotate_outcomes(curate_webhooks.select_webhooks(request.caller))
     return render_room(
@@ -88,8 +85,7 @@ def show_webhooks(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(scope=ADMINISTER)
-@require_http_methods(["GET", "HEAD", "POST"])
+@room(ADMINISTER, "GET", "POST")
 def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a webhook with its deliveries; a POST changes, tests or deletes it."""
     row = curate_webhooks.find_webhook(request.caller, pk)
@@ -102,9 +98,9 @@ def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
     if request.method == "POST" and (given is None or form.is_valid()):
         try:
             return _act(request, pk, action, form)
-        except InvalidWebhook as error:
+        except InvalidEntry as error:
             problem = str(error)
-    page = paginate_rows(Request(request), store.select_deliveries(pk))
+    page = paginate_rows(request, store.select_deliveries(pk))
     return render_room(
         request,
         "console/webhooks/webhook.html",
@@ -114,7 +110,7 @@ def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
         form=form,
         problem=problem,
         deliveries=[(one, describe_event(one.event)) for one in page.items],
-        next_cursor=encode_cursor(page.next_key) if page.next_key else "",
+        next_cursor=page.next_cursor,
     )
 
 
@@ -142,7 +138,7 @@ def _act(request: RoomRequest, pk: int, action: str, form: WebhookForm) -> HttpR
 
 
 def _save(request: RoomRequest, values: dict[str, Any], **options: Any) -> SavedWebhook:
-    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    sealer = load_sealer()
     return curate_webhooks.save_webhook(request.caller, values, sealer=sealer, **options)
 
 

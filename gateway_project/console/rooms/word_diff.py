@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from difflib import SequenceMatcher
 from typing import Any, Final, Literal, NamedTuple
 
@@ -61,7 +60,7 @@ def diff_place(before: Definition, after: Definition, pointer: str) -> tuple[Dif
 
 def _write_place(definition: Definition, pointer: str) -> str:
     try:
-        value: Any = canonical.resolve_pointer(asdict(definition), pointer)
+        value: Any = canonical.resolve_pointer(definition.as_document(), pointer)
     except canonical.PointerError:
         return ""
     if isinstance(value, str):

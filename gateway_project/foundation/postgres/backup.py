@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from django.db import DEFAULT_DB_ALIAS
 
 from gateway_project.foundation.postgres import archive, client
 from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
+
+TABLE_DUMPED = b"dumping contents of table"
+"""What pg_dump says at each table's start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +26,13 @@ class Backup:
     size_bytes: int
 
 
-def create_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
+Report = Callable[[str, int, int], None]
+"""Receives the stage, what is done of it, and the total."""
+
+
+def create_backup(
+    path: Path, *, using: str = DEFAULT_DB_ALIAS, report: Report = lambda *_: None
+) -> Backup:
     """Write a consistent snapshot of all data to a file that only its owner may read.
 
     An existing file of that name is replaced once the new one is complete.
@@ -39,7 +49,7 @@ def create_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
         descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(descriptor)
         try:
-            run_pg_dump(target, partial, path)
+            run_pg_dump(target, partial, path, report=report)
             with open(partial, "r+b") as file:
                 archive.seal(file)
                 os.fsync(file.fileno())
@@ -54,18 +64,21 @@ def create_backup(path: Path, *, using: str = DEFAULT_DB_ALIAS) -> Backup:
         ) from None
 
 
-def run_pg_dump(target: DatabaseTarget, partial: str, path: Path) -> None:
+def run_pg_dump(
+    target: DatabaseTarget, partial: str, path: Path, *, report: Report = lambda *_: None
+) -> None:
     """Dump a schema.
 
     Args:
         target: The database.
         partial: File to write.
         path: Its final name, for messages.
+        report: Receives how many tables are dumped.
 
     Raises:
         BackupError: If it cannot be dumped.
     """
-    result = subprocess.run(
+    with subprocess.Popen(
         [
             client.find_program("pg_dump"),
             *target.build_arguments(),
@@ -75,17 +88,24 @@ def run_pg_dump(target: DatabaseTarget, partial: str, path: Path) -> None:
             f'--schema="{target.schema}"',
             "--extension=vector",
             f"--file={partial}",
+            "--verbose",
         ],
         env=target.build_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        check=False,
-    )
-    if result.returncode:
+    ) as dumping:
+        assert dumping.stderr is not None  # noqa: S101 - a pipe was asked for
+        said, tables = [], 0
+        for line in dumping.stderr:
+            said.append(line)
+            if TABLE_DUMPED in line:
+                tables += 1
+                report("Saving tables", tables, max(tables, target.tables))
+    if dumping.returncode:
         raise BackupError(
-            f"cannot save the database to {path}: {client.extract_error_line(result.stderr)}; the "
-            "existing file is unchanged"
+            f"cannot save the database to {path}: {client.extract_error_line(b''.join(said))}; "
+            "the existing file is unchanged"
         )
 
 

@@ -40,8 +40,12 @@ class DatabaseTarget:
                 "version"
             )
         with wrapper.cursor() as cursor:
-            cursor.execute("SELECT current_schema()")
-            self.schema = str(cursor.fetchone()[0])
+            cursor.execute(
+                "SELECT current_schema(), (SELECT count(*) FROM pg_class WHERE relkind = 'r' "
+                "AND relnamespace = current_schema()::regnamespace)"
+            )
+            schema, tables = cursor.fetchone()
+        self.schema, self.tables = str(schema), int(tables)
         parameters: Mapping[str, Any] = wrapper.get_connection_params()
         self._password = parameters.get("password")
         public = {

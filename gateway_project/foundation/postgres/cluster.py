@@ -44,6 +44,7 @@ class Cluster(NamedTuple):
         keeper: Account its keeper runs as: root if `server` was chosen for root, else the same.
         linger_s: Seconds the server stays up after its last user has gone.
         log_bytes: Size at which the server's log is rotated.
+        programs: Folder of PostgreSQL's programs; empty: the installed ones.
     """
 
     home: str
@@ -53,11 +54,22 @@ class Cluster(NamedTuple):
     keeper: OsAccount
     linger_s: float
     log_bytes: int
+    programs: str = ""
 
     @property
     def data_folder(self) -> str:
         """PostgreSQL's data folder."""
         return os.path.join(self.base, "data")
+
+    @property
+    def upgraded_folder(self) -> str:
+        """Data of the installed major version, complete, before it takes the old one's place."""
+        return os.path.join(self.base, "data.upgraded")
+
+    @property
+    def upgrade_folder(self) -> str:
+        """Folder in which a move to another major version works."""
+        return os.path.join(self.base, "upgrade")
 
     @property
     def configuration_folder(self) -> str:
@@ -98,6 +110,11 @@ class Cluster(NamedTuple):
     def postmaster_lock(self) -> str:
         """Held by the server's first process only."""
         return os.path.join(self.base, "postmaster.lock")
+
+    @property
+    def upgrade_lock(self) -> str:
+        """Held while the data is moved to another major version."""
+        return os.path.join(self.base, "upgrade.lock")
 
     def to_json(self) -> str:
         """Serialise for the keeper's command line."""

@@ -41,6 +41,9 @@ ends within seconds. Statements and their values, which may be confidential, are
 `ALTER SYSTEM` overrides any of these.
 """
 
+INTRODUCED = {"io_method": 18}
+"""Settings that servers before a major version do not know."""
+
 ON_LINUX = sys.platform == "linux"
 
 SYNC_METHOD = "syncfs"
@@ -53,8 +56,12 @@ SMALL_SHARED_MEMORY = 256 * 2**20
 """In containers /dev/shm has 64 MB by default, too little for parallel index builds."""
 
 
-def write_configuration(cluster: Cluster) -> None:
+def write_configuration(cluster: Cluster, major: int = binaries.MAJOR) -> None:
     """Write the server's configuration to where only the keeper's account can change it.
+
+    Args:
+        cluster: Whose.
+        major: Major version of the server.
 
     Raises:
         ServerError: If it cannot be written.
@@ -62,7 +69,7 @@ def write_configuration(cluster: Cluster) -> None:
     users = {cluster.server.name, cluster.keeper.name, "root"}
     if cluster.keeper != cluster.server:
         users.remove(cluster.server.name)
-    settings = "".join(f"{key} = {value}\n" for key, value in _build_settings().items())
+    settings = "".join(f"{key} = {value}\n" for key, value in _build_settings(major).items())
     user_map = "".join(f"{NAME} {_quote_word(user)} {NAME}\n" for user in sorted(users))
     for name, text in (
         ("postgresql.conf", settings),
@@ -90,8 +97,8 @@ def build_command(cluster: Cluster, programs: str) -> list[str]:
     return [binaries.program_path(programs, "postgres"), "-D", cluster.data_folder, *options]
 
 
-def _build_settings() -> dict[str, str]:
-    settings = dict(SETTINGS)
+def _build_settings(major: int = binaries.MAJOR) -> dict[str, str]:
+    settings = {key: value for key, value in SETTINGS.items() if INTRODUCED.get(key, 0) <= major}
     if ON_LINUX:
         settings["recovery_init_sync_method"] = SYNC_METHOD
     if os.path.isdir("/dev/shm"):  # noqa: S108 - only its size is read

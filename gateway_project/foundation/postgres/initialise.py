@@ -38,33 +38,52 @@ def create_cluster(cluster: Cluster, programs: str) -> None:
         if os.geteuid() == 0:
             os.chown(temporary, cluster.server.uid, cluster.server.gid, follow_symlinks=False)
         _run_initdb(cluster, programs, temporary)
+        _create_database(cluster, programs, temporary)
         os.rename(temporary, cluster.data_folder)
-        _fsync_folder(cluster.base)
+        fsync_folder(cluster.base)
     except OSError as error:
         raise explain_unusable(cluster.base, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_version(cluster: Cluster) -> None:
+def check_version(cluster: Cluster, programs: str) -> None:
     """Refuse a data folder of another major version.
 
     Raises:
-        ServerError: If the installed programs cannot serve it.
+        ServerError: If these programs cannot serve it.
+    """
+    version = read_version(cluster)
+    major = binaries.read_major(programs) if cluster.programs else binaries.MAJOR
+    if version == major:
+        return
+    found = f"the data in {cluster.data_folder} was written by PostgreSQL {version} and this "
+    if version is not None and version < binaries.MAJOR:
+        raise ServerError(
+            f"{found}Foregate brings {major}: run `manage.py upgrade`, which moves it"
+        )
+    raise ServerError(
+        f"{found}Foregate brings {major}: use the newer Foregate that wrote it, or move the "
+        f"folder away, and what was kept of before ({cluster.data_folder}-{major}) in its place"
+    )
+
+
+def read_version(cluster: Cluster) -> int | None:
+    """Return the major version that wrote the data; None: there is no data.
+
+    Raises:
+        ServerError: If the folder cannot be read.
     """
     path = os.path.join(cluster.data_folder, "PG_VERSION")
     try:
         with open(path, encoding="utf-8") as file:
-            version = file.read().strip()
+            return int(file.read())
     except OSError as error:
+        if not os.path.isdir(cluster.data_folder):
+            return None
         raise explain_unusable(path, error) from None
-    if version != str(binaries.MAJOR):
-        raise ServerError(
-            f"the data in {cluster.data_folder} was written by PostgreSQL {version} and this "
-            f"Foregate brings {binaries.MAJOR}: save it with the Foregate that wrote it "
-            "(`manage.py backup FILE`), move the folder away, then read it back in "
-            "(`manage.py restore FILE`)"
-        )
+    except ValueError:
+        raise ServerError(f"{path} holds no version: restore a backup of the folder") from None
 
 
 def account_arguments(account: OsAccount) -> dict[str, object]:
@@ -79,13 +98,24 @@ def _run_initdb(cluster: Cluster, programs: str, folder: str) -> None:
     words += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin"]
     words += ["--builtin-locale=C.UTF-8", "--data-checksums", "--auth=reject", "--no-instructions"]
     words += [f"--sync-method={configuration.SYNC_METHOD}"] if configuration.ON_LINUX else []
+    _run_program(cluster, words)
+
+
+def _create_database(cluster: Cluster, programs: str, folder: str) -> None:
+    """Create the extension and the database in single-user mode, before any server runs."""
+    words = [binaries.program_path(programs, "postgres"), "--single", "-D", folder]
+    words += ["-c", "exit_on_error=on", "template1"]
+    _run_program(cluster, words, f"CREATE EXTENSION vector\nCREATE DATABASE {NAME}\n")
+
+
+def _run_program(cluster: Cluster, words: list[str], text: str = "") -> None:
     try:
         subprocess.run(
             words,
             check=True,
             cwd="/",
             env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
+            input=text.encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             timeout=INIT_TIMEOUT_S,
@@ -122,7 +152,8 @@ def _is_reason(line: str) -> bool:
     return any(f"{mark}: " in line for mark in ("FATAL", "PANIC", "error", "could not"))
 
 
-def _fsync_folder(folder: str) -> None:
+def fsync_folder(folder: str) -> None:
+    """Have the names in a folder survive a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

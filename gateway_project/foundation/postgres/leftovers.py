@@ -67,6 +67,16 @@ def _wait_until_free(cluster: Cluster, timeout_s: float) -> bool:
     return True
 
 
+def find_holders(path: str) -> list[int]:
+    """Return the processes that have a file open, as far as this one may know."""
+    path = os.path.realpath(path)
+    if not os.path.isdir(PROC):
+        return list(map(int, _run_lsof("-t", "--", path)))
+    return [
+        int(name) for name in os.listdir(PROC) if name.isdigit() and _has_open(int(name), path)
+    ]
+
+
 def _find_lock_holders(cluster: Cluster) -> list[int]:
     """Return the processes that inherited the server's lock and whose cwd is its data folder."""
     lock, folder = os.path.realpath(cluster.server_lock), os.path.realpath(cluster.data_folder)

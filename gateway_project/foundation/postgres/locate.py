@@ -42,18 +42,23 @@ def locate_cluster(home: str, *, postgres_user: str, linger_s: float, log_bytes:
     if server.uid == 0:
         server = _find_account_by_name(postgres_user)
         base = _choose_base_for_root(home, server)
-    folder = os.path.join(base, "run")
-    if len(os.fsencode(f"{folder}/.s.PGSQL.{PORT}")) > MAX_SOCKET_PATH or "," in folder:
-        folder = os.path.join(SHORT_FOLDER, f"foregate-{server.uid}-{_hash_path(base)}")
     return Cluster(
         home=home,
         base=base,
-        socket_folder=folder,
+        socket_folder=choose_socket_folder(base, server),
         server=server,
         keeper=keeper,
         linger_s=linger_s,
         log_bytes=log_bytes,
     )
+
+
+def choose_socket_folder(base: str, server: OsAccount) -> str:
+    """Return where the socket of the data in a folder is."""
+    folder = os.path.join(base, "run")
+    if len(os.fsencode(f"{folder}/.s.PGSQL.{PORT}")) > MAX_SOCKET_PATH or "," in folder:
+        return os.path.join(SHORT_FOLDER, f"foregate-{server.uid}-{_hash_path(base)}")
+    return folder
 
 
 def _find_server_uid(home: str) -> int:

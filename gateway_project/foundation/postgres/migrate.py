@@ -110,9 +110,11 @@ def require_migrated(*, using: str = DEFAULT_DB_ALIAS) -> None:
     applied = _load_applied(using)
     _require_known(applied)
     if pending := _find_pending(applied):
+        # Where there is data, it is saved before.
+        remedy = "run `manage.py upgrade`" if applied else "run `manage.py migrate`"
         raise MigrationsPending(
             f"the database lacks {len(pending)} migrations of this version, such as "
-            f"{pending[0]}; run `manage.py migrate`"
+            f"{pending[0]}; {remedy}"
         )
 
 
@@ -120,7 +122,8 @@ def _require_known(applied: Collection[tuple[str, str]]) -> None:
     if newer := find_newer(applied):
         raise DatabaseNewer(
             f"a newer version of Foregate has migrated the database ({newer[-1]}), and this one "
-            "cannot use it; upgrade this one"
+            "cannot use it; upgrade this one, or go back to a backup of before "
+            "(`manage.py restore`)"
         )
     if is_too_old(applied):
         raise DatabaseTooOld(

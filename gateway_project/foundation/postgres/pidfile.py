@@ -8,6 +8,7 @@ from gateway_project.foundation.postgres.cluster import Cluster
 
 PID_LINE = 0
 STATUS_LINE = 7
+READY = "ready"
 UNREADY_STATES = ("starting", "stopping")
 
 
@@ -20,6 +21,11 @@ def read_pid(cluster: Cluster) -> int | None:
     """Return the pid of the server's first process, if the file has one."""
     line = _read_line(cluster, PID_LINE)
     return int(line) if line.isdigit() else None
+
+
+def is_ready(cluster: Cluster, pid: int) -> bool:
+    """Whether the server with this pid has started, as `pg_ctl` decides it."""
+    return read_pid(cluster) == pid and _read_line(cluster, STATUS_LINE) == READY
 
 
 def is_starting(cluster: Cluster) -> bool:

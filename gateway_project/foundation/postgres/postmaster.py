@@ -10,18 +10,18 @@ import time
 from collections.abc import Iterator
 
 from gateway_project.foundation.postgres import (
+    binaries,
     configuration,
     initialise,
     leftovers,
     locks,
     pidfile,
-    wire,
 )
-from gateway_project.foundation.postgres.cluster import NAME, Cluster, ServerError
+from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 from gateway_project.foundation.postgres.folders import explain_unusable
 
-READY = wire.SocketState.READY
-ANSWER_TIMEOUT_S = 60.0
+PIDFILE_TIMEOUT_S = 60.0
+"""Time for a server to write its pid file, which it does first of all."""
 POLL_S = 0.01
 FAST_STOP_S = 30.0
 IMMEDIATE_STOP_S = 5.0
@@ -72,13 +72,15 @@ def ensure_server(cluster: Cluster, programs: str) -> Postmaster:
         ServerError: If it does not come up.
     """
     try:
-        if found := _adopt_server(cluster):
+        _take_upgraded(cluster)
+        if found := adopt_server(cluster):
             return found
         leftovers.clear_leftovers(cluster)
         if not os.path.isdir(cluster.data_folder):
             initialise.create_cluster(cluster, programs)
-        initialise.check_version(cluster)
-        configuration.write_configuration(cluster)
+        initialise.check_version(cluster, programs)
+        version = initialise.read_version(cluster)
+        configuration.write_configuration(cluster, version or binaries.MAJOR)
         return _start_server(cluster, programs)
     except OSError as error:
         raise explain_unusable(error.filename or cluster.base, error) from None
@@ -97,17 +99,21 @@ def rotate_log(cluster: Cluster) -> None:
         return
 
 
-def _adopt_server(cluster: Cluster) -> Postmaster | None:
-    """Adopt a server whose keeper was killed; return None if there is none."""
-    for _ in _poll_until(ANSWER_TIMEOUT_S):
+def _take_upgraded(cluster: Cluster) -> None:
+    """End a move to another major version that was killed between its last two steps."""
+    if not os.path.isdir(cluster.data_folder) and os.path.isdir(cluster.upgraded_folder):
+        os.rename(cluster.upgraded_folder, cluster.data_folder)
+
+
+def adopt_server(cluster: Cluster) -> Postmaster | None:
+    """Adopt a server whose keeper was killed, ready or not; return None if there is none."""
+    for _ in _poll_until(PIDFILE_TIMEOUT_S):
         if not locks.is_record_held(cluster.postmaster_lock):
             return None
-        pid = pidfile.read_pid(cluster)
-        if pid and wire.probe_server(cluster.socket_file, database="postgres").state is READY:
-            _ensure_database(cluster)
+        if pid := pidfile.read_pid(cluster):
             return Postmaster(cluster, pid, None)
     raise ServerError(
-        f"the embedded PostgreSQL (process {pid}) does not answer: end it (`kill -QUIT {pid}`) "
+        f"a PostgreSQL holds {cluster.postmaster_lock} and does not say its process id: end it "
         "and start again"
     )
 
@@ -141,7 +147,6 @@ def _start_server(cluster: Cluster, programs: str) -> Postmaster:
     server = Postmaster(cluster, child.pid, child)
     try:
         _wait_until_ready(server, log_start)
-        _ensure_database(cluster)
     except BaseException:
         server.stop()
         raise
@@ -151,39 +156,13 @@ def _start_server(cluster: Cluster, programs: str) -> Postmaster:
 def _wait_until_ready(server: Postmaster, log_start: int) -> None:
     """Wait until the server is ready; one that replays its WAL may take any time."""
     cluster = server.cluster
-    deadline = time.monotonic() + ANSWER_TIMEOUT_S
-    while True:
+    deadline = time.monotonic() + PIDFILE_TIMEOUT_S
+    while not pidfile.is_ready(cluster, server.pid):
         if not server.is_alive():
             raise ServerError(initialise.explain_log(_read_log_since(cluster, log_start), cluster))
-        if pidfile.is_starting(cluster):
-            time.sleep(POLL_S)
-            continue
-        answer = wire.probe_server(cluster.socket_file, database="postgres")
-        if answer.state is READY:
-            return
-        if answer.state is wire.SocketState.REFUSING:
-            raise ServerError(f"the embedded PostgreSQL refuses its keeper: {answer.message}")
-        if answer.state is wire.SocketState.ABSENT and time.monotonic() > deadline:
-            raise ServerError(f"the embedded PostgreSQL does not answer; see {cluster.log_file}")
+        if time.monotonic() > deadline and not pidfile.is_starting(cluster):
+            raise ServerError(f"the embedded PostgreSQL does not start; see {cluster.log_file}")
         time.sleep(POLL_S)
-
-
-def _ensure_database(cluster: Cluster) -> None:
-    """Create the extension and the database, unless they exist already."""
-    try:
-        with wire.WireSession(cluster.socket_file, database="template1") as session:
-            session.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        with wire.WireSession(cluster.socket_file, database="postgres") as session:
-            tag = session.execute(f"SELECT FROM pg_database WHERE datname = '{NAME}'")
-            if tag == "SELECT 0":
-                session.execute(f"CREATE DATABASE {NAME}")
-    except wire.ServerRefusal as error:
-        raise ServerError(initialise.explain_log(f"FATAL: {error}", cluster)) from None
-    except (ConnectionError, TimeoutError) as error:  # it died or hangs: no fault of the folder
-        raise ServerError(
-            f"the embedded PostgreSQL started but did not stay reachable: {error}; see "
-            f"{cluster.log_file}"
-        ) from None
 
 
 def _read_log_since(cluster: Cluster, offset: int) -> str:

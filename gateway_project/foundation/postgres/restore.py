@@ -20,7 +20,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections, transaction
 from gateway_project.foundation import notify
 from gateway_project.foundation.postgres import archive, migrate
 from gateway_project.foundation.postgres.archive import Contents
-from gateway_project.foundation.postgres.backup import create_backup
+from gateway_project.foundation.postgres.backup import Report, create_backup
 from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
 from gateway_project.foundation.reasons import summarize_error
 
@@ -37,6 +37,8 @@ NEWER_SETTINGS = {17: b"SET transaction_timeout = 0;\n"}
 """Statement that pg_restore writes and older servers reject, by the version that introduced it."""
 
 COPY_STATEMENT = re.compile(rb"COPY .* FROM stdin;\n")
+SHOWN_ROWS = 1000
+"""Rows after which progress is shown."""
 END_OF_ROWS = b"\\.\n"
 
 LIST_OBJECTS_SQL = """
@@ -93,6 +95,7 @@ def restore_backup(
     at: datetime,
     hold_runs: Callable[[], int] = lambda: 0,
     using: str = DEFAULT_DB_ALIAS,
+    report: Report = lambda *_: None,
 ) -> RestoreResult:
     """Replace all data by that of a backup, and migrate it to this version.
 
@@ -106,6 +109,7 @@ def restore_backup(
         at: Now, for the name of that backup.
         hold_runs: Pauses the runs that the backup has open; returns how many.
         using: Alias of the database.
+        report: Receives how many kilobytes of the backup are loaded.
 
     Raises:
         BackupError: If the file is not a complete backup, or cannot be applied, or what there is
@@ -122,7 +126,7 @@ def restore_backup(
             outcome = "nothing was changed"
             try:
                 with transaction.atomic(using=using):
-                    _replace_data(file, path, contents, target, using)
+                    _replace_data(file, path, contents, target, using, report)
                     migrated = migrate.migrate_once(using=using)
                     _require_all_columns(path, using)
                     held_runs = hold_runs()
@@ -197,7 +201,12 @@ def _save_existing(folder: Path | None, at: datetime, using: str) -> Path | None
 
 
 def _replace_data(
-    file: IO[bytes], path: Path, contents: Contents, target: DatabaseTarget, using: str
+    file: IO[bytes],
+    path: Path,
+    contents: Contents,
+    target: DatabaseTarget,
+    using: str,
+    report: Report,
 ) -> None:
     """Drop all that the schema holds and load the backup, in the current transaction.
 
@@ -217,17 +226,28 @@ def _replace_data(
         entries = (line for line in contents.entries if not SKIPPED_ENTRIES.match(line))
         listing.write("\n".join(entries))
         listing.flush()
+        size_kb = os.fstat(file.fileno()).st_size // 1000
+
+        def show() -> None:
+            # pg_restore reads the same open file, so its place is how far it has come.
+            read_kb = os.lseek(file.fileno(), 0, os.SEEK_CUR) // 1000
+            report("Loading kilobytes", min(read_kb, size_kb), size_kb)
+
         options = ("--no-owner", "--no-privileges", f"--use-list={listing.name}", "--file=-")
         for section in ("pre-data", "data", "post-data"):
             with archive.read_sql(file, path, f"--section={section}", *options) as sql:
-                _load_section(connection, section, sql, target)
+                _load_section(connection, section, sql, target, show)
     # Without pending checks of constraints, migrations may alter tables that they have filled.
     _execute_all(connection, ("SET search_path TO DEFAULT", "SET CONSTRAINTS ALL IMMEDIATE"))
     connection.execute("SELECT pg_notify(%s, '')", [notify.REPLACED])
 
 
 def _load_section(
-    connection: psycopg.Connection[Any], section: str, sql: IO[bytes], target: DatabaseTarget
+    connection: psycopg.Connection[Any],
+    section: str,
+    sql: IO[bytes],
+    target: DatabaseTarget,
+    show: Callable[[], None],
 ) -> None:
     """Execute what pg_restore writes of a section.
 
@@ -244,8 +264,10 @@ def _load_section(
     for line in sql:
         if COPY_STATEMENT.match(line):
             with connection.cursor().copy(line) as copy:
-                for row in takewhile(END_OF_ROWS.__ne__, sql):
+                for number, row in enumerate(takewhile(END_OF_ROWS.__ne__, sql)):
                     copy.write(row)
+                    if number % SHOWN_ROWS == 0:
+                        show()
         elif line.strip() and not line.startswith((b"--", b"\\")) and line not in unknown:
             connection.execute(line)
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping
 
 from gateway_project.foundation.postgres import (
     binaries,
@@ -24,14 +27,13 @@ from gateway_project.foundation.postgres import (
     locks,
     patience,
     pidfile,
-    wire,
 )
-from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from gateway_project.foundation.postgres.cluster import NAME, PORT, Cluster, ServerError
 
 START_TIMEOUT_S = 60.0
 POLL_S = 0.02
-MIN_PROBE_S = 0.1
-"""For a server that runs, even if the time for waiting is over."""
+PING_TIMEOUT_S = 2
+"""The shortest that libpq knows, for a server that accepts connections and does not answer."""
 
 MAX_SILENT_KEEPERS = 3
 """Keepers that may end without a report, for instance because they were killed at their start."""
@@ -64,12 +66,14 @@ def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
     register_user(cluster, timeout_s=timeout_s)
     silent_keepers = 0
     while True:
-        answer = _probe_server(cluster, deadline)
-        if answer.state is wire.SocketState.READY:
+        if not locks.is_free(cluster.upgrade_lock):
+            raise ServerError(
+                f"the data in {cluster.base} is being moved to PostgreSQL {binaries.MAJOR} by "
+                "`manage.py upgrade`: try again when that has ended"
+            )
+        if _is_answering(cluster):
             start_keeper(cluster)
             return
-        if answer.state is wire.SocketState.REFUSING:
-            raise ServerError(f"the embedded PostgreSQL refuses connections: {answer.message}")
         with _lock_state(cluster, deadline):
             if locks.is_free(cluster.keeper_lock):
                 silent_keepers += not _start_keeper(cluster, deadline)
@@ -81,8 +85,7 @@ def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
                 )
         if time.monotonic() > deadline:
             raise ServerError(
-                "the embedded PostgreSQL did not come up in time "
-                f"({answer.message}); see {cluster.log_file}"
+                f"the embedded PostgreSQL did not come up in time; see {cluster.log_file}"
             )
         time.sleep(POLL_S)
 
@@ -159,7 +162,7 @@ def _replace_keeper(cluster: Cluster) -> bool:
     """
     if not locks.is_free(cluster.keeper_lock):
         return True
-    if not _is_registered(cluster) or _probe_server(cluster).state is wire.SocketState.ABSENT:
+    if not _is_registered(cluster) or not _is_listening(cluster):
         return False
     with contextlib.suppress(ServerError):  # the next connection reports it
         _start_keeper(cluster, deadline=None)
@@ -188,13 +191,34 @@ def _is_registered(cluster: Cluster) -> bool:
     return lock is not None and locks.is_current(lock, cluster.users_lock)
 
 
-def _probe_server(cluster: Cluster, deadline: float | None = None) -> wire.ProbeResult:
-    if pidfile.is_starting(cluster):
-        return wire.ProbeResult(wire.SocketState.STARTING, "it is starting or stopping")
-    if deadline is None:
-        return wire.probe_server(cluster.socket_file)
-    left_s = max(MIN_PROBE_S, deadline - time.monotonic())
-    return wire.probe_server(cluster.socket_file, timeout_s=min(left_s, wire.TIMEOUT_S))
+def _is_answering(cluster: Cluster) -> bool:
+    """Whether the server takes connections; it is not asked while it starts or stops.
+
+    Each question would cost it a process and a line in its log.
+    """
+    if pidfile.is_starting(cluster) or not _is_listening(cluster):
+        return False
+    conninfo = make_conninfo(
+        host=cluster.socket_folder,
+        port=PORT,
+        user=NAME,
+        dbname=NAME,
+        connect_timeout=PING_TIMEOUT_S,
+    )
+    return PGconn.ping(conninfo.encode()) == Ping.OK
+
+
+def _is_listening(cluster: Cluster) -> bool:
+    """Whether a server listens, even if it does not answer."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(PING_TIMEOUT_S)
+        try:
+            probe.connect(cluster.socket_file)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError:
+            return True
+    return True
 
 
 def _start_keeper(cluster: Cluster, deadline: float | None) -> str:
@@ -206,7 +230,8 @@ def _start_keeper(cluster: Cluster, deadline: float | None) -> str:
     folders.prepare_folders(cluster)
     here = os.path.dirname(os.path.abspath(__file__))
     entry = os.path.join(here, "__main__.py")
-    words = [sys.executable, "-I", "-S", entry, cluster.to_json(), binaries.find_programs()]
+    words = [sys.executable, "-I", "-S", entry, cluster.to_json()]
+    words.append(cluster.programs or binaries.find_programs())
     environment = {"LC_ALL": "C", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
     environment |= {key: os.environ[key] for key in PASSED_VARIABLES if key in os.environ}
     try:
@@ -227,26 +252,13 @@ def _start_keeper(cluster: Cluster, deadline: float | None) -> str:
         raise ServerError(f"cannot run {sys.executable}: {error.strerror}") from None
     finally:
         os.close(log)
-    assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-    with process.stdout as pipe:
-        process.wait()
-        line = _read_line(pipe.fileno(), deadline) if deadline is not None else ""
+    with process:
+        left_s = 0.0 if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            report, _ = process.communicate(timeout=left_s)
+        except subprocess.TimeoutExpired:
+            report = b""
+    line = report.decode(errors="replace").strip()
     if line.startswith(keeper.FAILED_REPORT):
         raise ServerError(line.removeprefix(keeper.FAILED_REPORT))
     return line
-
-
-def _read_line(descriptor: int, deadline: float) -> str:
-    """Read until the end of the line or of the pipe, or until the deadline."""
-    read = b""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    while not read.endswith(b"\n"):
-        left_s = max(0.0, deadline - time.monotonic())
-        if not poll.poll(left_s * 1000):
-            break
-        chunk = os.read(descriptor, 4096)
-        if not chunk:
-            break
-        read += chunk
-    return read.decode(errors="replace").strip()

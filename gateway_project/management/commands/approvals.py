@@ -22,6 +22,7 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
+from gateway_project.management.refusals import load_command_user
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
 from gateway_project.use_cases.decide_approval import SecondPersonRequired
@@ -54,7 +55,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         migrate.require_migrated()
-        caller = _load_caller(options["user"])
+        caller = load_command_user(options["user"])
         if options["action"] is None:
             self._print_report(
                 _report_pending(decide_approval.load_pending(caller), options), options
@@ -84,14 +85,6 @@ class Command(BaseCommand):
 
     def _print_report(self, report: Any, options: dict[str, Any]) -> None:
         self.stdout.write(json.dumps(report, indent=2) if options["json"] else report)
-
-
-def _load_caller(user: str) -> Caller:
-    callers.ensure_local_admin()
-    try:
-        return callers.caller_for_user(user, kind="command")
-    except callers.UnknownUser as error:
-        raise CommandError(str(error)) from None
 
 
 def _parse_id(text: str | None) -> UUID:

@@ -16,9 +16,10 @@ from rich.markup import escape
 from gateway_project.access import callers
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
+from gateway_project.management.refusals import refusing
 from gateway_project.management.terminal import Terminal
 from gateway_project.use_cases.approve_tools import approve_instructions, approve_tools
-from tools import comparison, scan
+from tools import definition_changes, scan
 from tools.definition import Definition, find_differing_fields
 from tools.definition_changes import NotIgnorable
 from tools.hidden_text import reveal_hidden
@@ -91,7 +92,7 @@ class Command(BaseCommand):
         if words is not None:
             approve_instructions(caller, options["server"], shown=words.listed)
         shown = {item.pk: item.listed_hash for item in chosen}
-        try:
+        with refusing(NotIgnorable):
             return approve_tools(
                 caller,
                 approvals.unapproved_rows(chosen),
@@ -99,8 +100,6 @@ class Command(BaseCommand):
                 shown=shown,
                 ignore=_choose_ignored_places(chosen, options),
             )
-        except NotIgnorable as error:
-            raise CommandError(str(error)) from None
 
 
 def _confirm_approval(count: int) -> bool:
@@ -147,7 +146,7 @@ def _show_tool(console: Terminal, item: UnapprovedTool) -> None:
         color = "red" if finding["severity"] == scan.SEVERE else "yellow"
         console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")
     old = item.approved or Definition(name=item.listed.name)
-    for line in comparison.render_diff_lines(old, item.listed):
+    for line in definition_changes.render_diff_lines(old, item.listed):
         style = DIFF_STYLES.get(line[:1])
         console.print(f"    {escape(line)}", style=style)
     for change in item.changes:
@@ -157,9 +156,10 @@ def _show_tool(console: Terminal, item: UnapprovedTool) -> None:
     if item.unstable_places:
         flags = " ".join(f"--ignore {shlex.quote(place)}" for place in item.unstable_places)
         console.print(
-            f"  Only descriptions, defaults, examples or the order of enumerations differ, in "
-            f"{item.versions} listings so far.\n  To approve it and never compare these places "
-            f"again: manage.py approve_tools {escape(shlex.quote(item.tool))} {escape(flags)}"
+            "  Only descriptions, defaults, examples, metadata or the order of enumerations "
+            f"differ, in {item.versions} listings so far.\n  To approve it and never compare "
+            "these places again: manage.py approve_tools "
+            f"{escape(shlex.quote(item.tool))} {escape(flags)}"
         )
 
 

@@ -18,7 +18,7 @@ from gateway_project.management.import_file import display_name, read_content
 from gateway_project.management.progress import show_progress
 from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
-from gateway_project.use_cases.load_presets import load_presets
+from gateway_project.use_cases.curate_learning import load_presets
 from learning import outcomes
 from learning.prediction import ResolvedPrediction
 from learning.thresholds import backtest

@@ -7,7 +7,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
+
+from gateway_project.management.refusals import refusing
 
 
 class Command(BaseCommand):
@@ -23,10 +25,8 @@ class Command(BaseCommand):
         from gateway_project.foundation.postgres.client import BackupError
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
-        try:
+        with refusing(BackupError, DatabaseUnavailable):
             done = create_backup(file)
-        except (BackupError, DatabaseUnavailable) as error:
-            raise CommandError(str(error)) from None
         if options["json"]:
             values = {"path": str(done.path), "size_bytes": done.size_bytes}
             self.stdout.write(json.dumps(values))

@@ -13,13 +13,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.access import callers
-from gateway_project.client_config import connect, locate, own_entry
+from gateway_project.client_config import clients, connect, own_entry
 from gateway_project.client_config.clients import KnownClient
-from gateway_project.client_config.connect import ClientTarget, ConnectOutcome
+from gateway_project.client_config.connect import ClientTarget, ConnectionRecords, ConnectOutcome
 from gateway_project.client_config.own_entry import EntryNotSupported
 from gateway_project.client_config.raw_file import UnreadableConfig
-from gateway_project.client_config.records import ConnectionRecords
 from gateway_project.foundation.home import default_home
+from gateway_project.management.refusals import refusing
 from tools.hidden_text import reveal_hidden
 from tools.upstream import remote_entry
 
@@ -33,8 +33,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("client", choices=locate.CLIENT_NAMES, metavar="CLIENT",
-                            help=", ".join(locate.CLIENT_NAMES))  # fmt: skip
+        parser.add_argument("client", choices=clients.CLIENT_NAMES, metavar="CLIENT",
+                            help=", ".join(clients.CLIENT_NAMES))  # fmt: skip
         parser.add_argument("--undo", action="store_true", help="remove the entry again")
         parser.add_argument("--dry-run", action="store_true", help="only show the change")
         parser.add_argument("--project", action="store_true", help="this folder's file")
@@ -47,14 +47,12 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        client = locate.find_client(options["client"])
+        client = clients.find_client(options["client"])
         target = ClientTarget(
             client=client, path=_config_path(client, options), name=options["name"]
         )
-        try:
+        with refusing(UnreadableConfig, EntryNotSupported):
             outcome = _change_config(target, options)
-        except (UnreadableConfig, EntryNotSupported) as error:
-            raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(_make_report(outcome, options), indent=2))
         else:
@@ -83,9 +81,9 @@ def _config_path(client: KnownClient, options: dict[str, Any]) -> Path:
     if options["file"]:
         return Path(options["file"]).expanduser().absolute()
     if not options["project"]:
-        files = locate.find_user_files(client, locate.current_platform())
+        files = clients.find_user_files(client, clients.current_platform())
         return next((path for path in files if path.exists()), files[0])
-    project = locate.find_project_file(client)
+    project = clients.find_project_file(client)
     if project is None:
         raise CommandError(f"{client.title} has no project file; omit --project")
     return project

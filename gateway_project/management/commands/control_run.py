@@ -24,6 +24,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question
+from gateway_project.management.refusals import load_command_user, refusing
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.runs import approval_text
 from gateway_project.runs import plan as run_plan
@@ -62,7 +63,7 @@ class Command(BaseCommand):
         action = options["action"]
         _check_options(action, options)
         migrate.require_migrated()
-        caller, sealer = _load_caller(options["user"]), _load_sealer()
+        caller, sealer = load_command_user(options["user"]), _load_sealer()
         try:
             is_replan = action is Action.REPLAN  # needs the run's own workflow
             view = control_run.find_run(
@@ -121,14 +122,6 @@ def _check_options(action: Action, options: dict[str, Any]) -> None:
         raise CommandError("replan, and only replan, takes --workflow FILE")
 
 
-def _load_caller(user: str) -> Caller:
-    callers.ensure_local_admin()
-    try:
-        return callers.caller_for_user(user, kind="command")
-    except callers.UnknownUser as error:
-        raise CommandError(str(error)) from None
-
-
 def _load_sealer() -> Sealer:
     return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
@@ -174,10 +167,8 @@ def _load_replan(view: RunView, name: str | None) -> Any:
     """Return the replacement of the rest of a run as JSON, validated for the run's user."""
     if name is None:
         return None
-    try:
+    with refusing(callers.UnknownUser):
         whose = replace(callers.caller_for_user(view.user, kind="command"), team=view.team)
-    except callers.UnknownUser as error:
-        raise CommandError(str(error)) from None
     new = run_plan.plan_replan(
         view, read_workflow(name), caller=whose, catalogue=catalogue.load_catalogue()
     )

@@ -14,6 +14,7 @@ from gateway_project.access import callers, grant
 from gateway_project.access.grant import TokenNotGrantable
 from gateway_project.access.roles import SCOPES
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL
+from gateway_project.management.refusals import refusing
 
 MAX_DAYS = 36_500
 
@@ -56,7 +57,7 @@ class Command(BaseCommand):
             )
         if options["user"] == callers.LOCAL_ADMIN:
             callers.ensure_local_admin()
-        try:
+        with refusing(TokenNotGrantable):
             made = grant.create_user_token(
                 options["user"],
                 name=options["name"],
@@ -65,8 +66,6 @@ class Command(BaseCommand):
                 group=options["group"],
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
-        except TokenNotGrantable as error:
-            raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps(made.as_json()))
             return

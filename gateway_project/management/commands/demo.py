@@ -26,9 +26,10 @@ from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.commands.discover import describe_outcome
 from gateway_project.management.embedding import embed_changed
+from gateway_project.management.refusals import refusing
 from gateway_project.management.terminal import Terminal
+from gateway_project.use_cases.curate_servers import register_servers
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
-from gateway_project.use_cases.register_servers import register_servers
 from tools.store import catalogue, overview
 
 PIPED_WIDTH = 120
@@ -119,10 +120,8 @@ class Command(BaseCommand):
 
 def _open_console_socket() -> socket.socket:
     on_demand.stop_conflicting_console(settings.FOREGATE)
-    try:
+    with refusing(PortUnavailable):
         return serve.open_socket(settings.FOREGATE)
-    except PortUnavailable as error:
-        raise CommandError(str(error)) from None
 
 
 def _demonstrate_separately(console: Terminal, *, as_json: bool) -> list[str]:
@@ -147,10 +146,8 @@ def _demonstrate_separately(console: Terminal, *, as_json: bool) -> list[str]:
 def _register_demo_servers() -> None:
     """Register the demonstration's servers."""
     config = settings.FOREGATE
-    try:
+    with refusing(DemoNotInstalled):
         wanted = servers.build_registrations(settings.BASE_DIR, config.home)
-    except DemoNotInstalled as error:
-        raise CommandError(str(error)) from None
     register_servers(
         callers.caller_for_user(callers.LOCAL_ADMIN, kind="command"),
         wanted,

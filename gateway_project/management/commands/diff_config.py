@@ -16,6 +16,7 @@ from gateway_project.foundation.reasons import summarize_error
 from gateway_project.management import configuration_file
 from gateway_project.management.configuration_file import ERROR_CODE
 from gateway_project.management.error_text import explain_user_error
+from gateway_project.management.import_file import print_problems, problems_to_json
 from gateway_project.use_cases.import_configuration import compare_configuration
 
 
@@ -32,9 +33,9 @@ class Command(BaseCommand):
             changes = _compare(options)
         except InvalidConfiguration as refused:
             if options["json"]:
-                self.stdout.write(json.dumps(configuration_file.problems_to_json(refused)))
+                self.stdout.write(json.dumps(problems_to_json(refused.problems, refused.count)))
             else:
-                configuration_file.print_problems(self, refused)
+                print_problems(self, refused.problems, refused.count)
             message = f"{options['file']} cannot be compared"
             raise CommandError(message, returncode=ERROR_CODE) from None
         except Exception as error:  # a code of 1 would say that something differs

@@ -263,7 +263,7 @@ def _relation_lines(link: ExplainedRelation) -> Iterator[str]:
     yield f"        {escape('; '.join(link.evidence_texts))}"
 
 
-def find_similar_events(intent: str, *, team: int | None, config: Config) -> tuple[Event, ...]:
+def find_similar_events(intent: str, *, team: int | None, config: Config) -> list[Event]:
     """Return the newest events about texts similar to an intent; none if the memory has no texts.
 
     Args:
@@ -277,12 +277,10 @@ def find_similar_events(intent: str, *, team: int | None, config: Config) -> tup
     """
     embedder = make_embedder(config)
     if not events.load_sealed_vectors(team, embedder.model, limit=1):
-        return ()
+        return []
     [vector] = embedder.embed([read_query(intent).text], kind="query")
-    retriever = retrieve.EventRetriever(
-        model=embedder.model, sealer=sealing.load_or_create_sealer(config.home)
-    )
-    return retriever.retrieve(team, context_hash=None, vector=vector)
+    sealer = sealing.load_or_create_sealer(config.home)
+    return retrieve.find_similar_events(team, vector, model=embedder.model, sealer=sealer)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.refusals import refusing
 from gateway_project.management.terminal import Terminal
 from graph import refresh, report
 from graph.report import GraphReport, SnapshotNotFound, ValuedTool
@@ -91,10 +92,8 @@ def _refresh_graph(options: Mapping[str, Any], now: datetime) -> int | None:
 
 
 def _load_changes_since(reference: int | datetime, now: datetime) -> dict[str, Any]:
-    try:
+    with refusing(SnapshotNotFound):
         snapshot = report.find_snapshot(reference)
-    except SnapshotNotFound as error:
-        raise CommandError(str(error)) from None
     found = dataclasses.asdict(report.compare_with_snapshot(snapshot.pk, now=now))
     is_later = isinstance(reference, datetime) and snapshot.taken_at > reference
     for name in ("relations_changed", "moved", "shifted"):

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from gateway_project.configuration.document import InvalidConfiguration
 from gateway_project.management import configuration_file
+from gateway_project.management.import_file import print_problems, problems_to_json
 from gateway_project.use_cases.import_configuration import (
     ImportedConfiguration,
     ImportInProgress,
@@ -44,10 +45,10 @@ class Command(BaseCommand):
             )
         except InvalidConfiguration as refused:
             if options["json"]:
-                report = {"imported": False, **configuration_file.problems_to_json(refused)}
+                report = {"imported": False, **problems_to_json(refused.problems, refused.count)}
                 self.stdout.write(json.dumps(report, indent=2))
             else:
-                configuration_file.print_problems(self, refused)
+                print_problems(self, refused.problems, refused.count)
             raise CommandError(f"nothing was imported from {options['file']}") from None
         except ImportInProgress as error:
             raise CommandError(str(error)) from None

@@ -13,7 +13,13 @@ from django.utils import timezone
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.import_file import display_name, load_importer, read_content
+from gateway_project.management.import_file import (
+    display_name,
+    load_importer,
+    print_problems,
+    problems_to_json,
+    read_content,
+)
 from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_graph import import_graph
 from graph import refresh
@@ -85,12 +91,10 @@ class Command(BaseCommand):
 
     def _print_refusal(self, refused: ImportRefused, options: dict[str, Any]) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps(_refusal_to_json(refused), indent=2))
+            report = {"imported": False, **problems_to_json(refused.problems, refused.count)}
+            self.stdout.write(json.dumps(report, indent=2))
         else:
-            for problem in refused.problems:
-                self.stderr.write(reveal_hidden(str(problem)), self.style.ERROR)
-            if (more := refused.count - len(refused.problems)) > 0:
-                self.stderr.write(f"and {more:,} more", self.style.ERROR)
+            print_problems(self, refused.problems, refused.count)
         count = f"{refused.count:,} problem{'s' if refused.count != 1 else ''}"
         raise CommandError(f"nothing was imported from {options['file']}: {count}")
 
@@ -113,14 +117,6 @@ class Command(BaseCommand):
             f"{imported.left_out:,} left out"
             + ("; nothing was stored" if imported.dry_run else "")
         )
-
-
-def _refusal_to_json(refused: ImportRefused) -> dict[str, Any]:
-    return {
-        "imported": False,
-        "problem_count": refused.count,
-        "problems": [problem._asdict() for problem in refused.problems],
-    }
 
 
 def _summary_to_json(imported: ImportedRelations) -> dict[str, Any]:

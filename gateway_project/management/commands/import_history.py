@@ -13,12 +13,19 @@ from django.utils import timezone
 from gateway_project.access import callers
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.import_file import display_name, load_importer, read_content
+from gateway_project.management.import_file import (
+    display_name,
+    load_importer,
+    print_problems,
+    problems_to_json,
+    read_content,
+)
 from gateway_project.management.progress import StageReporter, show_progress
+from gateway_project.management.refusals import refusing
 from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_history import import_history
 from graph import fit_models
-from graph.fit_models import FitOutcome, FitSettings, StoredModel
+from graph.fit_models import FitOutcome, FitSettings
 from graph.history_file import MAX_BYTES, HistoryRefused, ImportedHistory
 from graph.record_runs import RecordingDependencies
 from graph.store import names
@@ -83,10 +90,7 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps(_summary_to_json(imported, outcome), indent=2))
             return
-        for problem in imported.problems[:MAX_SHOWN_PROBLEMS]:
-            self.stderr.write(reveal_hidden(str(problem)), self.style.ERROR)
-        if (more := imported.problem_count - MAX_SHOWN_PROBLEMS) > 0:
-            self.stderr.write(f"and {more:,} more", self.style.ERROR)
+        print_problems(self, imported.problems[:MAX_SHOWN_PROBLEMS], imported.problem_count)
         for warning in (*_list_warnings(imported), *_list_unfitted(outcome)):
             self.stderr.write(reveal_hidden(warning), self.style.WARNING)
         done = imported.recorded
@@ -96,12 +100,12 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"{counts}; {_format_count(done.patterns, 'new intent')}")
         for one in outcome.fitted if outcome else ():
-            runs = (
-                f"{_format_count(one.runs, 'run')} of "
-                f"{_format_count(one.patterns, 'different intent')}"
+            runs, intents = one.figures["runs"], one.figures["patterns"]
+            history = (
+                f"{_format_count(runs, 'run')} of {_format_count(intents, 'different intent')}"
             )
-            self.stdout.write(f"Fitted to {runs} in {one.seconds:.1f} s")
-            if meaning := _explain_small_history(one):
+            self.stdout.write(f"Fitted to {history} in {one.seconds:.1f} s")
+            if meaning := _explain_small_history(runs, intents):
                 self.stdout.write(meaning)
 
 
@@ -109,18 +113,18 @@ def _format_count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _explain_small_history(one: StoredModel) -> str:
+def _explain_small_history(runs: int, intents: int) -> str:
     """Say what a small history means for the confidence of suggestions; empty of a large one."""
     from graph.suggestion.ranking.calibrate import FEW_RUNS, MAX_UNPROVEN_CONFIDENCE
     from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS
 
-    if min(one.runs, MAX_COUNTED_RUNS * one.patterns) < FEW_RUNS:
+    if min(runs, MAX_COUNTED_RUNS * intents) < FEW_RUNS:
         return (
             f"Confidence is at most {MAX_UNPROVEN_CONFIDENCE:.2f} until {FEW_RUNS} runs have "
             "succeeded, counting at "
             f"most {MAX_COUNTED_RUNS} per intent."
         )
-    if one.patterns < FEW_RUNS:
+    if intents < FEW_RUNS:
         return (
             f"Confidence in a new intent's workflow is at most {MAX_UNPROVEN_CONFIDENCE:.2f} "
             f"until {FEW_RUNS} "
@@ -175,13 +179,12 @@ def _summary_to_json(imported: ImportedHistory, outcome: FitOutcome | None) -> d
         "unembedded": done.unembedded,
         "without_arguments": imported.without_argument_count,
         "cut": imported.truncated_count,
-        "problem_count": imported.problem_count,
-        "problems": [problem._asdict() for problem in imported.problems],
+        **problems_to_json(imported.problems, imported.problem_count),
         "fitted": [
             {
                 "team": one.team,
-                "patterns": one.patterns,
-                "runs": one.runs,
+                "patterns": one.figures["patterns"],
+                "runs": one.figures["runs"],
                 "seconds": round(one.seconds, 3),
             }
             for one in told.fitted
@@ -198,10 +201,8 @@ def _load_fit_settings() -> FitSettings:
     Raises:
         CommandError: If the configured model is unknown.
     """
-    try:
+    with refusing(UnknownModel):
         make_embedder(settings.FOREGATE)
-    except UnknownModel as error:
-        raise CommandError(str(error)) from None
     terms = fit_models.load_settings(settings.FOREGATE)
     assert terms is not None  # noqa: S101 - its model is known
     return terms

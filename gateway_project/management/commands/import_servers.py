@@ -15,16 +15,21 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from gateway_project.access import callers
-from gateway_project.client_config import addresses, locate, own_entry
-from gateway_project.client_config.gather import DetectedClient, find_client_files, gather_servers
-from gateway_project.client_config.read_config import ConfiguredServer, UnreadableConfig
-from gateway_project.client_config.unset_variables import find_unset_variables
+from gateway_project.client_config import clients, own_entry
+from gateway_project.client_config.entry import ConfiguredServer, find_unset_variables
+from gateway_project.client_config.raw_file import UnreadableConfig
+from gateway_project.client_config.read_config import (
+    DetectedClient,
+    find_client_files,
+    gather_servers,
+)
 from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question
+from gateway_project.management.refusals import refusing
 from gateway_project.management.trust import TRUST_ALL, TRUST_NONE, TrustChoices, parse_trust
-from gateway_project.use_cases.register_servers import make_registration, register_servers
+from gateway_project.use_cases.curate_servers import make_registration, register_servers
 from tools.hidden_text import reveal_hidden
 from tools.store.servers import RegistrationResult, ServerRegistration
 from tools.upstream import remote_entry
@@ -41,8 +46,8 @@ class Command(BaseCommand):
             "--from",
             dest="origin",
             metavar="CLIENT|FILE",
-            help=f"{', '.join(locate.CLIENT_NAMES)}, or a file with an mcpServers object; without "
-            "it: show which clients there are here",
+            help=f"{', '.join(clients.CLIENT_NAMES)}, or a file with an mcpServers object; "
+            "without it: show which clients there are here",
         )
         parser.add_argument(
             "--trust",
@@ -69,15 +74,13 @@ class Command(BaseCommand):
         if origin is None:
             self._show_clients(as_json=options["json"])
             return
-        try:
-            parsed = gather_servers(origin, own_urls=addresses.list_own_urls(settings.FOREGATE))
-        except UnreadableConfig as error:
-            raise CommandError(str(error)) from None
+        with refusing(UnreadableConfig):
+            parsed = gather_servers(origin, own_urls=own_entry.list_own_urls(settings.FOREGATE))
         choice = self._choose_trust(options, [entry.name for entry in parsed.entries])
         entries, moved = parsed.entries, list[str]()
         if _confirm_sealing(parsed.entries, options):
             entries, moved = _move_secrets(parsed.entries)
-        known = origin in locate.CLIENT_NAMES
+        known = origin in clients.CLIENT_NAMES
         source = origin if known else str(Path(origin).expanduser().absolute())
         registrations = [
             replace(
@@ -114,7 +117,7 @@ class Command(BaseCommand):
 
     def _show_clients(self, *, as_json: bool) -> None:
         """Show the clients that are here and what each holds; import nothing."""
-        own = addresses.list_own_urls(settings.FOREGATE)
+        own = own_entry.list_own_urls(settings.FOREGATE)
         report = [_client_to_json(found, own) for found in find_client_files()]
         if as_json:
             self.stdout.write(json.dumps({"clients": report}, indent=2))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +11,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from gateway_project.foundation.postgres import migrate
-from gateway_project.use_cases.prune import PruneReport, prune
+from gateway_project.use_cases.prune import prune
 
 LABELS = {
     "runs.payloads": "runs whose arguments and results expired",
@@ -51,16 +50,16 @@ class Command(BaseCommand):
         migrate.require_migrated()
         report = prune(settings.FOREGATE, at=timezone.now(), dry_run=options["dry_run"])
         if options["json"]:
-            self.stdout.write(json.dumps(asdict(report) | {"dry_run": options["dry_run"]}))
+            self.stdout.write(json.dumps(report | {"dry_run": options["dry_run"]}))
             return
         for line in _list_counts(report):
             self.stdout.write(("Would delete " if options["dry_run"] else "Deleted ") + line)
 
 
-def _list_counts(report: PruneReport) -> list[str]:
+def _list_counts(report: dict[str, dict[str, int]]) -> list[str]:
     counts = {
         f"{part}.{name}": count
-        for part, values in asdict(report).items()
+        for part, values in report.items()
         for name, count in values.items()
     }
     return [f"{counts[key]:,} {label}" for key, label in LABELS.items() if counts[key]] or [

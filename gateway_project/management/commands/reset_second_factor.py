@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from gateway_project.access.callers import UnknownUser
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.refusals import refusing
 
 
 class Command(BaseCommand):
@@ -29,10 +30,8 @@ class Command(BaseCommand):
 
         telemetry.configure_logging(settings.FOREGATE, process="reset_second_factor", quiet=True)
         migrate.migrate_once()
-        try:
+        with refusing(UnknownUser):
             removed = second_factor.reset_second_factor(options["user"])
-        except UnknownUser as error:
-            raise CommandError(str(error)) from None
         if not removed:
             raise CommandError(f"{options['user']} has no second factor")
         self.stdout.write(f"The second factor of {options['user']} is removed.")

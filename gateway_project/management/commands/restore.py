@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway_project.management import question
+from gateway_project.management.refusals import refusing
 
 
 class Command(BaseCommand):
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
         home = settings.FOREGATE.home
-        try:
+        with refusing(BackupError, DatabaseUnavailable):
             if not yes and restore.has_data():
                 _confirm_restore(file)
             done = restore.restore_backup(
@@ -49,8 +50,6 @@ class Command(BaseCommand):
                 at=timezone.now(),
                 hold_runs=hold_open_runs,
             )
-        except (BackupError, DatabaseUnavailable) as error:
-            raise CommandError(str(error)) from None
         problems = [sealing.find_key_problem(home, name=name) for name in sealing.KEY_NAMES]
         warnings = [problem for problem in problems if problem]
         if options["json"]:

@@ -8,11 +8,12 @@ from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from gateway_project.access import callers
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.refusals import refusing
 
 if TYPE_CHECKING:
     from gateway_project.use_cases.rotate_keys import KeyRotation
@@ -55,14 +56,12 @@ class Command(BaseCommand):
             return
         callers.ensure_local_admin()
         caller = callers.caller_for_user(callers.LOCAL_ADMIN, kind="command")
-        try:
+        with refusing(sealing.OldKeysNeeded):
             done = [
                 rotate_keys(caller, config.home, keys=keys, removes_old=options["remove_old"])
                 for keys in sealing.KEY_NAMES
                 if not options["remove_old"] or sealing.count_keys(config.home, name=keys) > 1
             ]
-        except sealing.OldKeysNeeded as error:
-            raise CommandError(str(error)) from None
         if options["json"]:
             self.stdout.write(json.dumps([dataclasses.asdict(one) for one in done]))
             return

@@ -17,6 +17,7 @@ from execution.workflow import OnError, RunOptions
 from gateway_project.access import callers
 from gateway_project.foundation import surrogates, telemetry
 from gateway_project.management import question
+from gateway_project.management.refusals import load_command_user
 from gateway_project.management.workflow_file import read_workflow
 from gateway_project.runs.request import RunRequest
 from gateway_project.runs.run_json import run_to_json
@@ -164,11 +165,7 @@ def _prepare_database(user: str) -> None:
     from gateway_project.foundation.postgres import migrate
 
     migrate.migrate_once()
-    callers.ensure_local_admin()
-    try:
-        callers.caller_for_user(user, kind="command")
-    except callers.UnknownUser as error:
-        raise CommandError(str(error)) from None
+    load_command_user(user)
 
 
 async def _is_without_workers() -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentParser
+from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from gateway_project.access import callers
 from gateway_project.console import idle_stop, on_demand, serve
 from gateway_project.console.serve import PortUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.endpoint import ENDPOINT_PATH
-from gateway_project.foundation.postgres import migrate
+from gateway_project.management.refusals import refusing
+from gateway_project.use_cases import first_start
 
 
 class Command(BaseCommand):
@@ -26,6 +27,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--no-password", action="store_true", help="do not issue a one-time password at start"
         )
+        parser.add_argument(
+            "--migrate",
+            action=BooleanOptionalAction,
+            default=True,
+            help="apply pending migrations first, as it does by default, or refuse to start",
+        )
         # Used by gateways, which pass a listening socket and a lock; see console/on_demand.py.
         parser.add_argument("--on-demand", nargs=2, type=int, help=SUPPRESS)
 
@@ -37,14 +44,12 @@ class Command(BaseCommand):
             return
         telemetry.configure_logging(config, process="console")
         on_demand.stop_conflicting_console(config)
-        try:
+        with refusing(PortUnavailable):
             listener = serve.open_socket(config)
-        except PortUnavailable as error:
-            raise CommandError(str(error)) from None
-        migrate.migrate_once()
+        first_start.prepare_installation(config, migrates=options["migrate"])
         callers.ensure_local_admin()
         self.stdout.write(f"Console: {serve.console_url(config)} (MCP at {ENDPOINT_PATH})")
-        if not options["no_password"]:
+        if not (options["no_password"] or config.first_admin_file):
             self.stdout.write(callers.describe_sign_in())
         self.stdout.flush()
         serve.serve_console(listener)

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand
 
+from gateway_project.foundation import exposure_setting
+
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import CallerKind
+    from gateway_project.mcp.first_answers import FirstAnswers
     from gateway_project.mcp.runtime import PreparedRuntime
     from gateway_project.mcp.wire import ProtocolWire
 
 LOCAL_ADMIN = "admin"
 ATTACH_MODES = ("auto", "never")
-EXPOSURES = ("meta", "hybrid", "full")
 
 
 class Command(BaseCommand):
@@ -43,8 +45,8 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--exposure",
-            choices=EXPOSURES,
-            help="what clients are shown (default: FOREGATE_EXPOSURE, or meta)",
+            choices=exposure_setting.EXPOSURES,
+            help="what clients are shown (default: FOREGATE_EXPOSURE, or auto)",
         )
         parser.add_argument(
             "--attach",
@@ -52,6 +54,11 @@ class Command(BaseCommand):
             default="auto",
             help="auto: share the servers of a running gateway of this home, if there is one "
             "(default); never: start its own servers",
+        )
+        parser.add_argument(
+            "--migrate",
+            action="store_true",
+            help="apply pending migrations first; without it, they keep calls from being served",
         )
         http = parser.add_argument_group("over HTTP")
         http.add_argument("--http", metavar="HOST:PORT", help="serve on this address at /mcp")
@@ -73,7 +80,7 @@ class Command(BaseCommand):
 
             over_http.serve_over_http(self, options, prepare=load_runtime)
             return
-        from gateway_project.mcp import wire
+        from gateway_project.mcp import first_answers, wire
 
         claimed = wire.claim_wire()
         if os.isatty(claimed.read_fd):
@@ -83,20 +90,30 @@ class Command(BaseCommand):
             user=options["user"] or LOCAL_ADMIN,
             group=options["group"],
             attach=options["attach"] == "auto",
+            migrates=options["migrate"],
+            first=first_answers.find_started(),
         )
 
 
-def _attach_or_serve(claimed: ProtocolWire, *, user: str, group: str | None, attach: bool) -> None:
+def _attach_or_serve(
+    claimed: ProtocolWire,
+    *,
+    user: str,
+    group: str | None,
+    attach: bool,
+    migrates: bool,
+    first: FirstAnswers | None,
+) -> None:
     """Serve through a running gateway if there is one, otherwise in this process."""
     from gateway_project.foundation.home import resolve_home
 
-    exposure = os.environ.get("FOREGATE_EXPOSURE", "").lower() or "meta"
+    exposure = os.environ.get("FOREGATE_EXPOSURE", "").lower() or exposure_setting.DEFAULT
     prelude = None
     if attach:
         from gateway_project.mcp.attach.relay import serve_attached
 
         ended, prelude = serve_attached(
-            claimed, resolve_home(), user=user, group=group, exposure=exposure
+            claimed, resolve_home(), user=user, group=group, exposure=exposure, first=first
         )
         if ended:
             return
@@ -110,15 +127,20 @@ def _attach_or_serve(claimed: ProtocolWire, *, user: str, group: str | None, att
     )
     serve.serve_stdio(
         claimed,
-        prepare=partial(load_runtime, user, group=group),
+        prepare=partial(load_runtime, user, group=group, migrates=migrates),
         host=AttachOffer(home=resolve_home(), exposure=exposure) if attach else None,
         prelude=prelude,
+        first=first,
         load_instructions=dict if group else server_instructions.load_kept_instructions,
     )
 
 
 def load_runtime(
-    user: str | None, kind: CallerKind = "stdio", *, group: str | None = None
+    user: str | None,
+    kind: CallerKind = "stdio",
+    *,
+    group: str | None = None,
+    migrates: bool | None = None,
 ) -> PreparedRuntime:
     """Load Django, the handlers and the wiring; runs in a thread, beside the handshake.
 
@@ -129,7 +151,7 @@ def load_runtime(
     from gateway_project.readiness import NotReady
 
     try:
-        return _load_django_and_prepare(user, kind, group)
+        return _load_django_and_prepare(user, kind, group, migrates=migrates)
     except configuration.ConfigurationError as error:
         raise NotReady("configuration", str(error)) from None
     finally:
@@ -138,7 +160,7 @@ def load_runtime(
 
 
 def _load_django_and_prepare(
-    user: str | None, kind: CallerKind, group: str | None
+    user: str | None, kind: CallerKind, group: str | None, *, migrates: bool | None
 ) -> PreparedRuntime:
     from gateway_project.foundation import config as configuration
     from gateway_project.foundation import secret_key, telemetry
@@ -155,4 +177,4 @@ def _load_django_and_prepare(
     django.setup()
     from gateway_project.prepare import prepare_runtime as prepared
 
-    return prepared(config, user=user, kind=kind, group=group)
+    return prepared(config, user=user, kind=kind, group=group, migrates=migrates)

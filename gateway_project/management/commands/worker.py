@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+
+from gateway_project.management.refusals import refusing
 
 if TYPE_CHECKING:
     from gateway_project.foundation.config import Config
@@ -42,6 +44,12 @@ class Command(BaseCommand):
             f"takes them all (default: {DEFAULT_CONCURRENCY}); their tasks share "
             "FOREGATE_TASKS_AT_ONCE",
         )
+        parser.add_argument(
+            "--migrate",
+            action=BooleanOptionalAction,
+            default=True,
+            help="apply pending migrations first, as it does by default, or refuse to start",
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         config: Config = settings.FOREGATE
@@ -51,10 +59,10 @@ class Command(BaseCommand):
                 "FOREGATE_EXECUTION_BACKEND=queue for gateways and workers alike"
             )
         from gateway_project.foundation import stop_guard, telemetry
-        from gateway_project.foundation.postgres import migrate
+        from gateway_project.use_cases import first_start
 
         telemetry.configure_logging(config, process="worker")
-        migrate.migrate_once()
+        first_start.prepare_installation(config, migrates=options["migrate"])
         stop_guard.start_guard(KILL_TIMEOUT_S)
         self._run_worker(config, options["concurrency"])
 
@@ -72,10 +80,8 @@ class Command(BaseCommand):
             watchdog.start()
 
         working = worker.run_worker(config, concurrency=concurrency, on_ready=ready, on_end=end)
-        try:
+        with refusing(NotReady):
             asyncio.run(working)
-        except NotReady as error:
-            raise CommandError(str(error)) from None
 
     def _print_line(self, line: str) -> None:
         self.stdout.write(line)

@@ -22,6 +22,7 @@ from gateway_project.mcp.conversation import (
     is_replay_response,
     read_response_id,
 )
+from gateway_project.mcp.first_answers import FirstAnswers
 from gateway_project.mcp.wire import ProtocolWire
 
 HELLO_TIMEOUT_S: Final = 5.0
@@ -39,7 +40,7 @@ def serve_attached(
     user: str,
     group: str | None = None,
     exposure: str,
-    environ: Mapping[str, str] = os.environ,
+    first: FirstAnswers | None = None,
 ) -> tuple[bool, ConversationReplay | None]:
     """Serve a client through other gateways of the home for as long as there are any.
 
@@ -49,7 +50,7 @@ def serve_attached(
         user: Whom the client acts for.
         group: Tool group that the client is limited to; None: none.
         exposure: Which tools the client is shown.
-        environ: This process's environment.
+        first: Has answered the client so far; None: nothing has.
 
     Returns:
         Whether the client has gone; and if not, the state of its conversation, None if no gateway
@@ -57,10 +58,10 @@ def serve_attached(
     """
     conversation = Conversation()
     prelude: ConversationReplay | None = None
-    while connection := attach_to_gateway(
-        home, user=user, group=group, exposure=exposure, environ=environ
-    ):
-        prelude = relay_lines(wire, connection, conversation, prelude=prelude)
+    while connection := attach_to_gateway(home, user=user, group=group, exposure=exposure):
+        if prelude is None and first is not None:
+            prelude = first.hand_over()
+        prelude = relay_lines(wire, connection, conversation, prelude=prelude, first=first)
         if prelude is None:
             return True, None
     return False, prelude
@@ -153,6 +154,7 @@ def relay_lines(
     conversation: Conversation,
     *,
     prelude: ConversationReplay | None = None,
+    first: FirstAnswers | None = None,
 ) -> ConversationReplay | None:
     """Relay lines until one side ends.
 
@@ -160,13 +162,14 @@ def relay_lines(
         wire: The client's.
         connection: As returned by `attach_to_gateway`.
         conversation: The client's conversation so far.
-        prelude: Input to replay first, if another gateway has served the client so far.
+        prelude: Input to replay first, if something else has served the client so far.
+        first: Keeps the answers to a client's first requests; None: nothing does.
 
     Returns:
         None if the client has gone; else the input that another gateway needs to continue, after
         every pending request has been answered with an error.
     """
-    pump = _RelayPump(wire, connection, conversation, prelude or ConversationReplay())
+    pump = _RelayPump(wire, connection, conversation, prelude or ConversationReplay(), first)
     thread = threading.Thread(target=pump.pump_to_gateway, name="client", daemon=True)
     thread.start()
     client_gone = pump.pump_to_client()
@@ -189,11 +192,13 @@ class _RelayPump:
         connection: socket.socket,
         conversation: Conversation,
         prelude: ConversationReplay,
+        first: FirstAnswers | None,
     ) -> None:
         self.unsent = bytearray(prelude.unsent)
         self.client_ended = False
         self._conversation = conversation
         self._replay_lines = prelude.lines
+        self._first = first
         self._wire = wire
         self._connection = connection
         self._stop_read, self._stop_write = os.pipe()
@@ -210,7 +215,7 @@ class _RelayPump:
         poll = select.poll()
         poll.register(self._wire.read_fd, select.POLLIN | select.POLLHUP)
         poll.register(self._stop_read, select.POLLIN)
-        if not self._send(b"".join(self._replay_lines)):
+        if not self._send(b"".join(self._replay_lines)) or not self._send_lines():
             return
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
@@ -232,6 +237,8 @@ class _RelayPump:
         with self._lock:
             for line in lines.split(b"\n"):
                 self._conversation.record_sent(line)
+                if self._first is not None:
+                    self._first.note_input(line)
         del self.unsent[:end]
         return self._send(lines)
 
@@ -253,17 +260,19 @@ class _RelayPump:
             try:
                 _write_all(
                     self._wire.write_fd,
-                    b"".join(line for line in lines if self._is_for_client(line)),
+                    b"".join(self._filter_line(line) for line in lines),
                 )
             except OSError:
                 return True
         return False
 
-    def _is_for_client(self, line: bytes) -> bool:
+    def _filter_line(self, line: bytes) -> bytes:
+        """Return what the client is sent for a line of the gateway."""
         identifier = read_response_id(line)
         with self._lock:
             self._conversation.record_answered(identifier)
-        return not is_replay_response(identifier)
+        shown = line if self._first is None else self._first.filter_output(line)
+        return b"" if shown is line and is_replay_response(identifier) else shown
 
     def stop(self) -> None:
         """Make `pump_to_gateway` return."""

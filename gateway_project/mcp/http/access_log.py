@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from pydantic_core import to_json
 
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import Config
@@ -39,13 +40,9 @@ class AccessLog:
 
     def record(self, fields: Mapping[str, Any]) -> None:
         """Record a request."""
-        line = {
-            "event": "http.request",
-            **fields,
-            "process": self._process,
-            "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
-        }
-        self._buffered_lines.append(json.dumps(line))
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        line = {"event": "http.request", **fields, "process": self._process, "timestamp": now}
+        self._buffered_lines.append(to_json(line).decode())
         if len(self._buffered_lines) >= MAX_BUFFERED:
             self.flush()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Final
 
-from mcp_types import INVALID_REQUEST
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError, JSONRPCMessage
 from starlette.types import Send
 
 from gateway_project.foundation import telemetry
@@ -51,6 +51,16 @@ class RequestRejected(Exception):
         self.word = word
         self.message = message
 
+    @classmethod
+    def from_message(
+        cls, message: JSONRPCMessage, status: int, *, headers: HeaderPairs = ()
+    ) -> RequestRejected:
+        """Return the rejection that a JSON-RPC message answers."""
+        dumped = message.model_dump(mode="json", by_alias=True, exclude_none=True)
+        dumped.setdefault("id", None)
+        answer = make_json_answer(dumped, status=status)
+        return cls(replace(answer, headers=(*answer.headers, *headers)))
+
     @property
     def problem(self) -> HttpAnswer:
         """The response to it as problem details, for requests that are not of the protocol."""
@@ -85,6 +95,19 @@ def reject(
     value = {"jsonrpc": "2.0", "id": request_id, "error": error}
     answer = HttpAnswer(status=status, headers=(JSON_HEADER, *headers), body=dump_json(value))
     return RequestRejected(answer, word=word, message=message)
+
+
+def refuse(status: int, code: int, message: str, *, headers: HeaderPairs = ()) -> RequestRejected:
+    """Return a rejection whose JSON-RPC error is the protocol's own, as the SDK's are.
+
+    Args:
+        status: Of HTTP.
+        code: Of JSON-RPC.
+        message: One line.
+        headers: More headers.
+    """
+    error = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))
+    return RequestRejected.from_message(error, status, headers=headers)
 
 
 def make_problem(status: int, code: str, detail: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.access.bearers import (
@@ -22,56 +22,25 @@ BEARER_REALM: Final = 'Bearer realm="foregate"'
 RETRY_AFTER_S: Final = 2
 
 
-class Authenticator(Protocol):
-    """Authenticates requests."""
-
-    async def __call__(
-        self, headers: HeaderMap, address: str
-    ) -> tuple[BearerToken, Caller | None]:
-        """Return the request's bearer token and caller; None means the local caller.
-
-        Raises:
-            RequestRejected: If authentication fails.
-        """
-
-
-class TokenAuthenticator:
-    """Admits requests with a valid token that has one of `CLIENT_SCOPES`.
-
-    Args:
-        bearers: Returns the token cache once it is available.
-    """
-
-    def __init__(self, bearers: Callable[[], Awaitable[BearerTokenCache]]) -> None:
-        self._bearers = bearers
-
-    async def __call__(
-        self, headers: HeaderMap, address: str
-    ) -> tuple[BearerToken, Caller | None]:
-        """See `Authenticator`."""
-        bearer = await judge_token(await self._bearers(), headers, address)
-        caller = bearer.active_token.caller
-        if not any(caller.has_scope(scope) for scope in CLIENT_SCOPES):
-            raise answer_lacking_scope(" ".join(CLIENT_SCOPES))
-        return bearer, caller
+GetTokens = Callable[[], Awaitable[BearerTokenCache]]
+"""Returns the token cache once it is available."""
+LOCAL_BEARER: Final = BearerToken(
+    digest="",
+    active_token=ActiveToken(
+        caller=Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
+    ),
+    checked_at=0.0,
+)
+"""Stands for the token where none is needed: on a loopback address."""
 
 
-class LocalAuthenticator:
-    """Admits every request; only for loopback addresses."""
-
-    def __init__(self) -> None:
-        nobody = Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
-        self._bearer = BearerToken(
-            digest="", active_token=ActiveToken(caller=nobody), checked_at=0.0
-        )
-
-    async def __call__(
-        self,
-        headers: HeaderMap,  # noqa: ARG002 - the protocol's
-        address: str,  # noqa: ARG002
-    ) -> tuple[BearerToken, Caller | None]:
-        """See `Authenticator`."""
-        return self._bearer, None
+async def admit_client(bearers: BearerTokenCache, headers: HeaderMap, address: str) -> BearerToken:
+    """Return the token of a request, which has one of `CLIENT_SCOPES`; raises as `judge_token`."""
+    bearer = await judge_token(bearers, headers, address)
+    caller = bearer.active_token.caller
+    if not any(caller.has_scope(scope) for scope in CLIENT_SCOPES):
+        raise answer_lacking_scope(" ".join(CLIENT_SCOPES))
+    return bearer
 
 
 async def judge_token(

@@ -60,41 +60,31 @@ class hold_body:  # noqa: N801 - used like a function; a generator would cost ea
     ) -> None:
         self._receive = receive
         self._declared = int(declared) if declared.isdigit() else 0
-        self._held = _HeldBytes(holder)
+        self._holder = holder
+        self._held = 0
         self._max_bytes = max_bytes
 
     async def __aenter__(self) -> bytes:
-        if self._declared > self._max_bytes:
-            raise _build_too_large_error(self._max_bytes)
         try:
-            self._held.take(self._declared)
-            return await _read_body(self._receive, self._held, max_bytes=self._max_bytes)
+            self._take(self._declared)
+            return await self._read()
         except BaseException:
-            self._held.give_back()
+            self._give_back()
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._held.give_back()
+        self._give_back()
 
-
-class _HeldBytes:
-    """Bytes that were taken from `body_bytes` for one body.
-
-    Attributes:
-        size: Their number.
-    """
-
-    def __init__(self, holder: Hashable) -> None:
-        self._holder = holder
-        self.size = 0
-
-    def take(self, size: int) -> None:
-        """Take what is missing from a size.
-
-        Raises:
-            RequestRejected: If too much is held.
-        """
-        missing = size - self.size
+    def _take(self, size: int) -> None:
+        """Take what is missing from a size."""
+        if size > self._max_bytes:
+            raise reject(
+                413,
+                "message_too_large",
+                f"a request may have {self._max_bytes:,} bytes at most; send less",
+                headers=_CLOSE,
+            )
+        missing = size - self._held
         if missing <= 0 or size <= UNCOUNTED_BYTES:
             return
         if not body_bytes.take(self._holder, missing):
@@ -104,40 +94,36 @@ class _HeldBytes:
                 "too many large requests are being read; wait for one to end",
                 headers=(*_CLOSE, (b"retry-after", b"1")),
             )
-        self.size = size
+        self._held = size
 
-    def give_back(self) -> None:
-        """Give all of them back."""
-        if self.size:
-            body_bytes.give_back(self._holder, self.size)
-            self.size = 0
+    def _give_back(self) -> None:
+        if self._held:
+            body_bytes.give_back(self._holder, self._held)
+            self._held = 0
 
-
-async def _read_body(receive: Receive, held: _HeldBytes, *, max_bytes: int) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    loop = asyncio.get_running_loop()
-    last = loop.time() + BODY_TIMEOUT_S
-    try:
-        async with asyncio.timeout_at(min(last, loop.time() + CHUNK_TIMEOUT_S)) as limit:
-            while True:
-                message = await receive()
-                chunk = _extract_chunk(message)
-                size += len(chunk)
-                if size > max_bytes:
-                    raise _build_too_large_error(max_bytes)
-                held.take(size)
-                chunks.append(chunk)
-                if not message.get("more_body", False):
-                    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-                limit.reschedule(min(last, loop.time() + CHUNK_TIMEOUT_S))
-    except TimeoutError:
-        raise reject(
-            408,
-            "request_timed_out",
-            "the body of the request came too slowly; send it again",
-            headers=_CLOSE,
-        ) from None
+    async def _read(self) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        loop = asyncio.get_running_loop()
+        last = loop.time() + BODY_TIMEOUT_S
+        try:
+            async with asyncio.timeout_at(min(last, loop.time() + CHUNK_TIMEOUT_S)) as limit:
+                while True:
+                    message = await self._receive()
+                    chunk = _extract_chunk(message)
+                    size += len(chunk)
+                    self._take(size)
+                    chunks.append(chunk)
+                    if not message.get("more_body", False):
+                        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+                    limit.reschedule(min(last, loop.time() + CHUNK_TIMEOUT_S))
+        except TimeoutError:
+            raise reject(
+                408,
+                "request_timed_out",
+                "the body of the request came too slowly; send it again",
+                headers=_CLOSE,
+            ) from None
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
@@ -155,15 +141,6 @@ def _extract_chunk(message: Message) -> bytes:
         raise ClientGone
     chunk: bytes = message.get("body", b"")
     return chunk
-
-
-def _build_too_large_error(max_bytes: int) -> Exception:
-    return reject(
-        413,
-        "message_too_large",
-        f"a request may have {max_bytes:,} bytes at most; send less",
-        headers=_CLOSE,
-    )
 
 
 async def parse_body(content: bytes) -> Any:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_types import HEADER_MISMATCH, PROTOCOL_VERSION_META_KEY
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from starlette.types import Scope
 
-from gateway_project.foundation.json_pieces import LARGE_BYTES
 from gateway_project.mcp.http.answers import HttpAnswer, RequestRejected, reject
 from gateway_project.mcp.http.names import AllowedNames
 
 ALLOWED_METHODS: Final = frozenset({"GET", "POST", "DELETE"})
 ALLOW_HEADER: Final = (b"allow", b"GET, POST, DELETE, OPTIONS")
-_VERSION_KEY: Final = PROTOCOL_VERSION_META_KEY.encode()
-_SESSION, _VERSION = b"mcp-session-id", b"mcp-protocol-version"
 _PREFLIGHT_HEADERS: Final = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
     (
@@ -72,7 +66,7 @@ def check_method(verb: str, headers: HeaderMap) -> None:
     if verb == "OPTIONS" and b"access-control-request-method" in headers:
         raise RequestRejected(_answer_preflight(headers))
     if verb not in ALLOWED_METHODS:
-        raise reject(405, "method_not_allowed", "use POST", headers=(ALLOW_HEADER,))
+        raise answer_wrong_method(ALLOW_HEADER)
     if verb != "POST":
         return
     kind = header_text(headers, b"content-type").partition(";")[0].strip().lower()
@@ -80,6 +74,11 @@ def check_method(verb: str, headers: HeaderMap) -> None:
         raise reject(415, "unsupported_media_type", "send Content-Type: application/json")
     if header_text(headers, b"content-encoding").lower() not in ("", "identity"):
         raise reject(415, "unsupported_media_type", "send the body uncompressed")
+
+
+def answer_wrong_method(allowed: tuple[bytes, bytes] = (b"allow", b"POST")) -> RequestRejected:
+    """Return the answer to a request whose method is not served."""
+    return reject(405, "method_not_allowed", "use POST", headers=(allowed,))
 
 
 def _answer_preflight(headers: HeaderMap) -> HttpAnswer:
@@ -91,63 +90,27 @@ def _answer_preflight(headers: HeaderMap) -> HttpAnswer:
     return HttpAnswer(status=204, headers=(methods, (name, listed), age))
 
 
-def check_era(headers: HeaderMap, body: bytes) -> None:
-    """Check that a request of the stateless era declares its version in the headers.
+def has_envelope(meta: Any) -> bool:
+    """Whether the `_meta` of a request is the envelope of the stateless era."""
+    return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta
+
+
+def check_version(is_declared: bool, request: Mapping[str, Any]) -> None:
+    """Check that a request with an envelope declares its version in the headers, too.
 
     The header decides which era serves a request; without it, a stateless request would be treated
     as an invalid one of the handshake era.
 
     Raises:
-        RequestRejected: If the body names a version and the headers do not.
+        RequestRejected: If it does not.
     """
-    # A large body is not parsed twice: the handshake era rejects it too, with its own error.
-    if _VERSION in headers or len(body) > LARGE_BYTES or _VERSION_KEY not in body:
+    if is_declared:
         return
-    request = _parse_object(body)
-    params = request.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    if isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta:
-        identifier = request.get("id")
-        raise reject(
-            400,
-            "header_mismatch",
-            (
-                "the header MCP-Protocol-Version is missing; send the version given in the "
-                "body there too"
-            ),
-            code=HEADER_MISMATCH,
-            request_id=identifier if isinstance(identifier, str | int) else None,
-        )
-
-
-def drop_misleading_headers(scope: Scope, headers: HeaderMap, body: bytes) -> Scope:
-    """Return the scope of a request without headers that contradict what it is.
-
-    An `initialize` of the handshake era opens a session, whichever one its client lost, and
-    negotiates the version in its body. Some clients name the newest version that they know in
-    every header; one that names a session too, and has no envelope, is of the handshake era.
-
-    Args:
-        scope: Of the request.
-        headers: Its headers.
-        body: Its body; empty if it has none.
-    """
-    if len(body) > LARGE_BYTES or _VERSION_KEY in body:
-        return scope
-    misleading: tuple[bytes, ...] = ()
-    if b'"initialize"' in body and _parse_object(body).get("method") == "initialize":
-        misleading = (_SESSION, _VERSION)
-    elif _SESSION in headers and header_text(headers, _VERSION) in MODERN_PROTOCOL_VERSIONS:
-        misleading = (_VERSION,)
-    if headers.keys().isdisjoint(misleading):
-        return scope
-    kept = [pair for pair in scope["headers"] if pair[0] not in misleading]
-    return {**scope, "headers": kept}
-
-
-def _parse_object(body: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):  # reported later by the protocol
-        return {}
-    return value if isinstance(value, dict) else {}
+    identifier = request.get("id")
+    raise reject(
+        400,
+        "header_mismatch",
+        "the header MCP-Protocol-Version is missing; send the version given in the body there too",
+        code=HEADER_MISMATCH,
+        request_id=identifier if isinstance(identifier, str | int) else None,
+    )

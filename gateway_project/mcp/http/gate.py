@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final
 
 import structlog
 from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from gateway_project.access.bearers import BearerToken
 from gateway_project.foundation import endpoint, telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.shares import Bound, Shares
-from gateway_project.mcp import callers
 from gateway_project.mcp.http import body, checks
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.answers import HeaderPairs, HttpAnswer, RequestRejected, reject
-from gateway_project.mcp.http.authenticate import Authenticator, answer_unauthorized
+from gateway_project.mcp.http.authenticate import (
+    LOCAL_BEARER,
+    GetTokens,
+    admit_client,
+    answer_unauthorized,
+)
 from gateway_project.mcp.http.checks import HeaderMap, header_text
 from gateway_project.mcp.http.names import AllowedNames
+from gateway_project.mcp.http.request import HttpRequest
 
 OPEN_REQUESTS: Final = Bound(total=1_500, each=256)
 """Requests for MCP and streams of events that are open at once, and those of one user. Fewer than
@@ -42,7 +46,7 @@ DescribeResource = Callable[[str, str, str], str]
 """Returns the address of the protected resource metadata, given a request's scheme, host, path."""
 HasGroup = Callable[[str, Caller | None], bool]
 """Whether a caller, None for the local one, may be limited to a tool group of some name."""
-ServeScope = Callable[[Scope, Receive, Send], Awaitable[None]]
+ServeRequest = Callable[[HttpRequest], Awaitable[None]]
 
 log = structlog.get_logger("foregate.http")
 
@@ -58,19 +62,15 @@ class EndlessRequests:
         self._endless: set[asyncio.Timeout] = set()
         self.is_closing = False
 
-    @contextmanager
-    def track_request(self, end: asyncio.Timeout, *, endless: bool) -> Iterator[None]:
-        """Track a request while it is served; an endless one ends at once if closing."""
-        if not endless:
-            yield
-            return
+    def add(self, end: asyncio.Timeout) -> None:
+        """Track a request by its timeout; it ends at once if closing."""
         if self.is_closing:
             end.reschedule(0.0)
         self._endless.add(end)
-        try:
-            yield
-        finally:
-            self._endless.discard(end)
+
+    def discard(self, end: asyncio.Timeout) -> None:
+        """Track a request no longer."""
+        self._endless.discard(end)
 
     def close(self) -> None:
         """End all endless requests, later ones included."""
@@ -80,43 +80,14 @@ class EndlessRequests:
             end.reschedule(now)
 
 
-class HttpReply:
-    """Sends a response with the headers common to all responses, and records its status.
-
-    Attributes:
-        status: Of HTTP; 0 until one is sent.
-    """
-
-    def __init__(self, send: Send, *, headers: HeaderPairs) -> None:
-        self._send = send
-        self._headers = headers
-        self._finished = False
-        self.status = 0
-
-    async def send(self, message: Message) -> None:
-        """Send an ASGI message."""
-        if message["type"] == "http.response.start":
-            self.status = int(message["status"])
-            message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
-        elif message["type"] == "http.response.body":
-            self._finished = not message.get("more_body", False)
-        await self._send(message)
-
-    async def send_answer(self, answer: HttpAnswer) -> None:
-        """Send a whole answer, or end a response that has already started."""
-        if not self.status:
-            await answer.send(self.send)
-        elif not self._finished:
-            await self.send({"type": "http.response.body", "body": b""})
-
-
 class EndpointGate:
     """ASGI application of the endpoint.
 
     Args:
         names: Host names and origins that are accepted.
-        authenticate: Identifies the caller of a request.
-        serve: Serves MCP; receives requests whose scope holds the caller.
+        get_tokens: Returns what authenticates callers; None: each request is the local caller's,
+            for loopback addresses only.
+        serve: Serves MCP.
         access_log: Records each request.
         describe_resource: Returns the address of the metadata by which clients get tokens; None:
             they get none here.
@@ -127,15 +98,15 @@ class EndpointGate:
         self,
         *,
         names: AllowedNames,
-        authenticate: Authenticator,
-        serve: ServeScope,
+        get_tokens: GetTokens | None,
+        serve: ServeRequest,
         access_log: AccessLog,
         has_group: HasGroup,
         describe_resource: DescribeResource | None = None,
     ) -> None:
         self._names = names
         self._describe_resource = describe_resource
-        self._authenticate = authenticate
+        self._get_tokens = get_tokens
         self._serve = serve
         self._has_group = has_group
         self._access_log = access_log
@@ -150,32 +121,36 @@ class EndpointGate:
         started = time.perf_counter()
         headers: HeaderMap = dict(scope["headers"])
         with telemetry.bind_request_id(_read_request_id(headers)) as request_id:
-            reply = HttpReply(send, headers=self._build_headers(headers, request_id))
+            common = self._build_headers(headers, request_id)
+            request = HttpRequest(scope, receive, send, common=common)
+            caller: Caller | None = None  # whom the log names: nobody where a request fails
             try:
-                caller = await self._check_and_serve(scope, headers, receive, reply)
+                await self._check_and_serve(request)
+                caller = request.caller
             except RequestRejected as refusal:
-                caller = None
-                await reply.send_answer(self._complete_challenge(refusal.answer, scope, headers))
+                answer = self._complete_challenge(refusal.answer, scope, headers)
+                await request.send_answer(answer)
             except body.ClientGone:
-                caller, reply.status = None, CLOSED_BY_CLIENT
+                request.status = CLOSED_BY_CLIENT
             except Exception:
-                caller = None
                 log.exception("http.internal_error")
-                await reply.send_answer(_answer_internal_error(request_id))
-            self._log_request(scope, headers, reply.status, caller, started)
+                await request.send_answer(_answer_internal_error(request_id))
+            self._log_request(request, caller, started)
 
-    async def _check_and_serve(
-        self, scope: Scope, headers: HeaderMap, receive: Receive, reply: HttpReply
-    ) -> Caller | None:
+    async def _check_and_serve(self, request: HttpRequest) -> None:
+        headers = request.headers
         checks.check_names(headers, self._names)
-        checks.check_method(scope["method"], headers)
-        client = scope.get("client")
-        bearer, caller = await self._authenticate(headers, client[0] if client else "")
-        group = endpoint.find_group(scope["path"])
-        if group is not None:
-            self._check_group(group, caller)
-        callers.note_caller(scope, caller, token=bearer.digest, group=group)
-        user = caller.user if caller else ""
+        checks.check_method(request.verb, headers)
+        bearer = LOCAL_BEARER
+        if self._get_tokens is not None:
+            bearer = await admit_client(await self._get_tokens(), headers, request.address)
+            request.caller = bearer.active_token.caller
+        request.is_local = self._get_tokens is None
+        request.token = bearer.digest
+        request.group = endpoint.find_group(request.path)
+        if request.group is not None:
+            self._check_group(request.group, request.caller)
+        user, caller = request.user, request.caller
         is_superuser = caller is None or caller.has_scope(SCOPE_ALL)
         if not open_requests.take(user, is_privileged=is_superuser):
             raise reject(
@@ -185,10 +160,9 @@ class EndpointGate:
                 headers=((b"retry-after", b"1"),),
             )
         try:
-            await self._serve_while_valid(bearer, scope, headers, receive, reply)
+            await self._serve_while_valid(bearer, request)
         finally:
             open_requests.give_back(user)
-        return caller
 
     def _check_group(self, group: str, caller: Caller | None) -> None:
         """Check that a caller may use the endpoint of a tool group.
@@ -206,30 +180,22 @@ class EndpointGate:
                 code=METHOD_NOT_FOUND,
             )
 
-    async def _serve_while_valid(
-        self,
-        bearer: BearerToken,
-        scope: Scope,
-        headers: HeaderMap,
-        receive: Receive,
-        reply: HttpReply,
-    ) -> None:
+    async def _serve_while_valid(self, bearer: BearerToken, request: HttpRequest) -> None:
         """Serve until the response is complete, the token becomes invalid or the gate closes."""
-        endless = scope["method"] == "GET" or header_text(headers, b"mcp-method") == LISTEN_METHOD
+        headers = request.headers
+        endless = request.verb == "GET" or header_text(headers, b"mcp-method") == LISTEN_METHOD
         try:
             async with bearer.enforce_validity(endless=endless) as end:
-                with self._endless.track_request(end, endless=endless):
-                    if scope["method"] != "POST":
-                        scope = checks.drop_misleading_headers(scope, headers, b"")
-                        await self._serve(scope, receive, reply.send)
-                        return
-                    caller = scope[callers.CALLER_SCOPE_KEY]
+                if endless:
+                    self._endless.add(end)
+                try:
                     declared = header_text(headers, b"content-length")
-                    holder = caller.user if caller else ""
-                    async with body.hold_body(receive, declared=declared, holder=holder) as held:
-                        checks.check_era(headers, held)
-                        scope = checks.drop_misleading_headers(scope, headers, held)
-                        await self._serve(scope, body.replay_body(held, receive), reply.send)
+                    async with body.hold_body(
+                        request.receive, declared=declared, holder=request.user
+                    ) as request.body:
+                        await self._serve(request)
+                finally:
+                    self._endless.discard(end)
         except TimeoutError:
             if not end.expired():
                 raise
@@ -268,24 +234,22 @@ class EndpointGate:
             _EXPOSE_HEADERS,
         )
 
-    def _log_request(
-        self, scope: Scope, headers: HeaderMap, status: int, caller: Caller | None, started: float
-    ) -> None:
+    def _log_request(self, request: HttpRequest, caller: Caller | None, started: float) -> None:
         """Record a request without tokens or arguments; of a session only its first digits."""
-        telemetry.http_requests.labels(scope["method"], str(status)).inc()
+        telemetry.find_http_counter(request.verb, request.status).inc()
         fields: dict[str, Any] = {
-            "method": scope["method"],
-            "status": status,
+            "method": request.verb,
+            "status": request.status,
             "ms": round((time.perf_counter() - started) * 1000, 1),
-            "client": (scope.get("client") or ("",))[0],
+            "client": request.address,
             "request_id": telemetry.current_request_id(),
         }
         if caller is not None:
             fields["user"] = caller.user
-        if b"mcp-method" in headers:
-            fields["mcp"] = header_text(headers, b"mcp-method")[:64]
-        if b"mcp-session-id" in headers:
-            fields["session"] = header_text(headers, b"mcp-session-id")[:8]
+        if b"mcp-method" in request.headers:
+            fields["mcp"] = header_text(request.headers, b"mcp-method")[:64]
+        if b"mcp-session-id" in request.headers:
+            fields["session"] = header_text(request.headers, b"mcp-session-id")[:8]
         self._access_log.record(fields)
 
 

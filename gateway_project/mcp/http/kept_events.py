@@ -11,9 +11,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-
 from gateway_project.foundation.shares import Bound, Shares
 
 KEPT_BYTES: Final = Bound(total=64 * 1024 * 1024, each=16 * 1024 * 1024, fraction=0.5)
@@ -38,19 +35,11 @@ class _Stream:
     last: int = 0
     kept: int = 0
     has_ended: bool = False
-    followers: list[MemoryObjectSendStream[bytes]] = field(default_factory=list)
+    followers: list[Follower] = field(default_factory=list)
 
 
-class EventFollower(NamedTuple):
-    """The events of a request from some event on.
-
-    Attributes:
-        events: The events, as chunks of a response; ends with the request's response.
-        source: Closing it ends them.
-    """
-
-    events: MemoryObjectReceiveStream[bytes]
-    source: MemoryObjectSendStream[bytes]
+Follower = asyncio.Queue[bytes | None]
+"""Events of a request as chunks of a response; None ends them."""
 
 
 class KeptEvents:
@@ -85,10 +74,9 @@ class KeptEvents:
         state.last += 1
         chunk = _format_event(stream, state.last, data)
         for follower in tuple(state.followers):
-            try:
-                follower.send_nowait(chunk)
-            except (anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                follower.close()
+            is_behind = follower.qsize() == follower.maxsize - 1  # the last place is for the end
+            follower.put_nowait(None if is_behind else chunk)
+            if is_behind:
                 state.followers.remove(follower)
         kept = chunk if self._make_room(len(chunk)) else b""
         if not kept and short:
@@ -107,11 +95,11 @@ class KeptEvents:
         state = self._streams[stream]
         state.has_ended = True
         for follower in state.followers:
-            follower.close()
+            follower.put_nowait(None)
         state.followers.clear()
         self._forget_if_unused(stream)
 
-    def follow(self, last_id: str) -> EventFollower | None:
+    def follow(self, last_id: str) -> Follower | None:
         """Return the events that follow one of a request; None if there are none."""
         number, _, position = last_id.partition("-")
         if not (number.isascii() and number.isdigit() and position.isdigit()):
@@ -125,14 +113,14 @@ class KeptEvents:
             for event in self._events
             if event.stream == stream and event.number > int(position)
         ]
-        source, events = anyio.create_memory_object_stream[bytes](len(missed) + MAX_BEHIND)
+        follower = Follower(len(missed) + MAX_BEHIND + 1)
         for chunk in missed:
-            source.send_nowait(chunk)
+            follower.put_nowait(chunk)
         if state.has_ended:
-            source.close()
+            follower.put_nowait(None)
         else:
-            state.followers.append(source)
-        return EventFollower(events, source)
+            state.followers.append(follower)
+        return follower
 
     def _make_room(self, size: int) -> bool:
         """Take room for an event, and forget older ones of the session if need be."""

@@ -1,70 +1,51 @@
-"""Serves requests of 2026-07-28, with a plain JSON body if nothing precedes the result.
+"""Serves requests of 2026-07-28: each is complete in itself, and answered by itself.
 
-The SDK's own entry point starts two tasks and a queue for each request, to send events ahead of a
-result and to notice a client that disconnects. Most requests are answered before either matters.
-Here a request is served in the task that received it and is watched only if it takes a while.
-Invalid requests are left to the SDK, which reports their errors.
+References:
+    MCP 2026-07-28, Transports, Streamable HTTP.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import anyio
 from mcp.server import Server
-from mcp.server._streamable_http_modern import _mcp_param_rejection
 from mcp.server.connection import Connection
-from mcp.server.runner import modern_error_data, serve_one
-from mcp.shared.dispatcher import CallOptions
-from mcp.shared.exceptions import NoBackChannelError
+from mcp.server.runner import ServerRunner
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
-    InboundModernRoute,
+    MCP_PARAM_HEADER_PREFIX,
+    InboundLadderRejection,
     classify_inbound_request,
     find_duplicated_routing_header,
+    unsupported_protocol_version_rejection,
+    validate_mcp_param_headers,
 )
-from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
-from mcp.shared.message import ServerMessageMetadata
-from mcp.shared.transport_context import TransportContext
-from mcp_types import JSONRPCRequest, ProgressToken, RequestId
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types import (
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    RequestId,
+)
 from pydantic import ValidationError
-from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
 
-from gateway_project.foundation.json_pieces import TooManyValues
-from gateway_project.foundation.task_group import TaskGroup
-from gateway_project.mcp.http import body
-from gateway_project.mcp.http.answers import RequestRejected, make_json_answer
-from gateway_project.mcp.http.body import HTTP_BAD_REQUEST, HTTP_OK
-from gateway_project.mcp.http.event_reply import AcceptedForms, EventReply, read_accepted
+from gateway_project.mcp import callers, client_state, meta_tools
+from gateway_project.mcp.http import messages
+from gateway_project.mcp.http.answers import HttpAnswer, RequestRejected, refuse
+from gateway_project.mcp.http.body import HTTP_BAD_REQUEST
+from gateway_project.mcp.http.exchange import Exchange
+from gateway_project.mcp.http.request import HttpRequest
+from gateway_project.mcp.runtime import Runtime
+from gateway_project.mcp.server import LISTEN_METHOD, ServerLifespan
+from tools.upstream.request import CALL_METHOD
 
-WATCH_AFTER_S: Final = 0.05
-"""Delay before a request is watched for a disconnecting client."""
-_LISTEN_METHOD: Final = "subscriptions/listen"
-_VERSION: Final = b"mcp-protocol-version"
-
-FallbackHandler = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _ValidRequest:
-    """A request that can be served.
-
-    Attributes:
-        http: The HTTP request.
-        message: Its body.
-        route: Protocol version, client and capabilities from its envelope.
-        accepted: Forms in which its client takes the answer.
-    """
-
-    http: Request
-    message: JSONRPCRequest
-    route: InboundModernRoute
-    accepted: AcceptedForms
+_PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower()
+_NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
+_HTTP_ACCEPTED: Final = 202
+_HTTP_NOT_ACCEPTABLE: Final = 406
 
 
 class ModernHandler:
@@ -72,183 +53,112 @@ class ModernHandler:
 
     Args:
         server: Of the SDK.
-        lifespan: Returns the server's lifespan state.
-        otherwise: Answers invalid requests, and subscriptions.
+        runtime: Knows the tools.
+
+    Attributes:
+        lifespan: Of the server; set before the first request.
     """
 
-    def __init__(
-        self, server: Server[Any], *, lifespan: Callable[[], Any], otherwise: FallbackHandler
-    ) -> None:
+    def __init__(self, server: Server[Any], runtime: Runtime) -> None:
+        self.lifespan: ServerLifespan | None = None
         self._server = server
-        self._lifespan = lifespan
-        self._otherwise = otherwise
+        self._runtime = runtime
 
-    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request whose body is complete.
+    async def serve(self, request: HttpRequest, value: Any) -> None:
+        """Serve a request whose body is this JSON value.
 
         Raises:
-            RequestRejected: If the body cannot be parsed as JSON.
+            RequestRejected: If it is not valid.
         """
-        content: bytes = (await receive())["body"]
-        http = Request(scope, receive)
-        request = await self._read_request(http, content)
-        if request is None:
-            await self._otherwise(scope, body.replay_body(content, receive), send)
-        else:
-            await self._answer_request(request, send)
-
-    async def _read_request(self, http: Request, content: bytes) -> _ValidRequest | None:
-        try:
-            value = await body.parse_body(content)
-        except TooManyValues as error:
-            answer, status = body.answer_too_many_values(content, error)
-            dumped = answer.model_dump(by_alias=True, exclude_unset=True)
-            raise RequestRejected(make_json_answer(dumped, status=status)) from None
-        except (
-            ValueError
-        ) as error:  # the SDK's own parser would accept values that cannot be forwarded
-            refusal = body.answer_unreadable(content, error).model_dump(exclude_unset=True)
-            raise RequestRejected(make_json_answer(refusal, status=HTTP_BAD_REQUEST)) from None
-        try:
-            message = JSONRPCRequest.model_validate(value)
-        except ValidationError:
-            return None
-        pairs = http.headers.items()
-        if (
-            message.method == _LISTEN_METHOD
-            or not any(accepted := read_accepted(http))
-            or find_duplicated_routing_header(pairs) is not None
-        ):
-            return None
-        route = classify_inbound_request(value, headers=dict(pairs))
-        if not isinstance(route, InboundModernRoute):
-            return None
-        if await _mcp_param_rejection(self._server, http, message, route, self._lifespan()):
-            return None
-        return _ValidRequest(http=http, message=message, route=route, accepted=accepted)
-
-    async def _answer_request(self, request: _ValidRequest, send: Send) -> None:
-        """Serve a request for as long as its client waits."""
-        message, loop = request.message, asyncio.get_running_loop()
-        reply = EventReply(message.id, send, request.accepted)
-        try:
-            async with asyncio.timeout(None) as deadline, TaskGroup() as group:
-                watches: list[asyncio.Task[None]] = []
-
-                def watch() -> None:
-                    watches.append(
-                        group.create_task(_watch_client(request.http.receive, reply, deadline))
-                    )
-
-                watch_timer = loop.call_later(WATCH_AFTER_S, watch)
-                try:
-                    await self._serve_request(request, reply)
-                finally:
-                    watch_timer.cancel()
-                    for task in watches:
-                        task.cancel()
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-
-    async def _serve_request(self, request: _ValidRequest, reply: EventReply) -> None:
-        message, route = request.message, request.route
+        accepted = request.accepted
+        if not any(accepted):
+            raise RequestRejected(HttpAnswer(status=_HTTP_NOT_ACCEPTABLE))
+        if isinstance(value, dict) and "id" not in value:
+            await _acknowledge(request, value)
+            return
+        message = _read_request(value)
+        identifier, method, params = message["id"], message["method"], message.get("params")
+        if method == LISTEN_METHOD and not accepted.events:
+            raise RequestRejected(HttpAnswer(status=_HTTP_NOT_ACCEPTABLE))
+        pairs = [(one.decode("latin-1"), other.decode("latin-1")) for one, other in request.pairs]
+        headers = dict(pairs)
+        if (duplicate := find_duplicated_routing_header(pairs)) is not None:
+            text = f"{duplicate} header appears more than once"
+            raise _reject(InboundLadderRejection(code=HEADER_MISMATCH, message=text), identifier)
+        route = classify_inbound_request(value, headers=headers)
+        if isinstance(route, InboundLadderRejection):
+            raise _reject(route, identifier)
+        if method == CALL_METHOD:
+            mismatch = self._check_params(request, params or {}, headers)
+            if mismatch is not None:
+                raise _reject(mismatch, identifier)
         connection = Connection.from_envelope(
             route.protocol_version, route.client_info, route.client_capabilities
         )
-        try:
-            result = await serve_one(
-                self._server,
-                _Dispatch(request, reply),
-                message.method,
-                message.params,
-                connection=connection,
-                lifespan_state=self._lifespan(),
-            )
-        except Exception as error:  # noqa: BLE001 - the SDK's boundary, which logs defects
-            data = modern_error_data(error)
-            status = ERROR_CODE_HTTP_STATUS.get(data.code, HTTP_OK)
-            dumped = data.model_dump(mode="json", by_alias=True, exclude_none=True)
-            await reply.send_result({"error": dumped}, status=status)
-        else:
-            await reply.send_result({"result": result}, status=HTTP_OK)
+        runner = ServerRunner(self._server, connection, self.lifespan)
+        await Exchange(request, identifier, params).serve(runner, method)
 
+    def _check_params(
+        self, request: HttpRequest, params: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> InboundLadderRejection | None:
+        """Return why headers that mirror arguments contradict a call; None: they do not."""
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        gateway = self._runtime.readiness.current
+        if not isinstance(name, str) or gateway is None:
+            return None
+        if name in meta_tools.BY_NAME or not isinstance(arguments, Mapping):
+            return None
+        if not arguments and not _mirrors_any(headers):
+            return None
+        # Loaded by now, not at start.
+        from gateway_project.mcp import exposure, exposure_choice  # noqa: PLC0415
 
-class _Dispatch:
-    """Dispatch context of a request; sends notifications ahead of the result."""
-
-    can_send_request = False
-
-    def __init__(self, request: _ValidRequest, reply: EventReply) -> None:
-        self.transport = TransportContext(
-            kind="streamable-http", can_send_request=False, headers=request.http.headers
+        caller = callers.limit_caller(request.find_caller(gateway.caller), request.group)
+        client, _ = client_state.read_client_info(params.get("_meta") or {})
+        view = exposure_choice.find_view(gateway.effects.exposure, caller, name=client)
+        schema = exposure.find_input_schema(
+            gateway.effects.catalogue(),
+            caller,
+            view.exposure,
+            name,
+            name_limit=view.form.name_limit,
         )
-        self.request_id: RequestId | None = request.message.id
-        self.message_metadata = ServerMessageMetadata(request_context=request.http)
-        self._progress_token: ProgressToken | None = progress_token_from_params(
-            request.message.params
-        )
-        self._reply = reply
-        self._cancel_requested: anyio.Event | None = None
-
-    @property
-    def cancel_requested(self) -> anyio.Event:
-        """Never set: a client cancels by disconnecting."""
-        if self._cancel_requested is None:
-            self._cancel_requested = anyio.Event()
-        return self._cancel_requested
-
-    async def send_raw_request(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,  # noqa: ARG002 - the protocol's
-        opts: CallOptions | None = None,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        """Refuse: a server of this era sends no requests."""
-        raise NoBackChannelError(method)
-
-    async def notify(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None,
-        opts: CallOptions | None = None,  # noqa: ARG002
-    ) -> None:
-        """Send a notification ahead of the result."""
-        notification: dict[str, Any] = {"method": method}
-        if params is not None:
-            notification["params"] = params
-        await self._reply.send_event(notification)
-
-    async def progress(
-        self, progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        """Report progress, if the request has a progress token."""
-        if self._progress_token is None:
-            return
-        fields = {"progress": progress, "total": total, "message": message}
-        present = {key: value for key, value in fields.items() if value is not None}
-        await self.notify(
-            "notifications/progress", {"progressToken": self._progress_token, **present}
-        )
+        return validate_mcp_param_headers(schema, arguments, headers) if schema else None
 
 
-def is_modern(scope: Scope) -> bool:
-    """Whether a request declares a version of the stateless era."""
-    return scope["method"] == "POST" and any(
-        name == _VERSION and value.decode("latin-1") in MODERN_PROTOCOL_VERSIONS
-        for name, value in scope["headers"]
-    )
+def _mirrors_any(names: Iterable[str]) -> bool:
+    return any(name.startswith(_PARAM_PREFIX) for name in names)
 
 
-async def _watch_client(receive: Receive, reply: EventReply, deadline: asyncio.Timeout) -> None:
-    """End a request whose client disconnects; send pings while it waits."""
-    while True:
-        try:
-            async with asyncio.timeout_at(reply.ping_at):
-                message = await receive()
-        except TimeoutError:
-            await reply.send_ping()
-            continue
-        if message["type"] == "http.disconnect":
-            deadline.reschedule(asyncio.get_running_loop().time())
-            return
+async def _acknowledge(request: HttpRequest, value: Any) -> None:
+    """Acknowledge a notification, which has no effect: this era defines none over HTTP."""
+    try:
+        JSONRPCNotification.model_validate(value)
+    except ValidationError:
+        raise refuse(HTTP_BAD_REQUEST, INVALID_REQUEST, _NO_REQUEST) from None
+    version = request.headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+    if (unsupported := unsupported_protocol_version_rejection(version)) is not None:
+        raise _reject(unsupported, None)
+    await HttpAnswer(status=_HTTP_ACCEPTED).send(request.send)
+
+
+def _read_request(value: Any) -> Mapping[str, Any]:
+    """Return the request that a JSON value is.
+
+    Raises:
+        RequestRejected: If it is none.
+    """
+    if messages.is_plain_request(value):
+        request: Mapping[str, Any] = value
+        return request
+    try:
+        return JSONRPCRequest.model_validate(value).model_dump(exclude_unset=True)
+    except ValidationError:
+        raise refuse(HTTP_BAD_REQUEST, INVALID_REQUEST, _NO_REQUEST) from None
+
+
+def _reject(rejection: InboundLadderRejection, identifier: RequestId | None) -> RequestRejected:
+    error = ErrorData(code=rejection.code, message=rejection.message, data=rejection.data)
+    answer = JSONRPCError(jsonrpc="2.0", id=identifier, error=error)
+    status = ERROR_CODE_HTTP_STATUS.get(rejection.code, HTTP_BAD_REQUEST)
+    return RequestRejected.from_message(answer, status)

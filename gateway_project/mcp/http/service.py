@@ -15,12 +15,7 @@ from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.answers import RequestRejected
-from gateway_project.mcp.http.authenticate import (
-    Authenticator,
-    LocalAuthenticator,
-    TokenAuthenticator,
-    answer_unavailable,
-)
+from gateway_project.mcp.http.authenticate import answer_unavailable
 from gateway_project.mcp.http.gate import DescribeResource, EndpointGate
 from gateway_project.mcp.http.names import AllowedNames
 from gateway_project.mcp.http.sessions import Sessions
@@ -36,6 +31,7 @@ class HttpService:
     Attributes:
         runtime: Serves the requests.
         gate: ASGI application of the endpoint.
+        sessions: Serve what has passed the gate.
 
     Args:
         prepare: Loads the runtime; called in a thread.
@@ -66,21 +62,13 @@ class HttpService:
             if offered
             else None
         )
-        options = mcp_server.make_initialization_options(server)
-        server.create_initialization_options = lambda *_, **__: options  # type: ignore[method-assign]
-        if server.get_tool_input_schema is None:
-            # Otherwise the SDK lists all tools before each call to find headers to check.
-            server.get_tool_input_schema = lambda _: None
-        self._sessions = Sessions(server)
+        self.sessions = Sessions(server, self.runtime)
         self._bearers: BearerTokenCache | None = None
-        authenticate: Authenticator = (
-            LocalAuthenticator() if open_to_all else TokenAuthenticator(self.get_token_cache)
-        )
         self._access_log = access_log
         self.gate = EndpointGate(
             names=names,
-            authenticate=authenticate,
-            serve=self._sessions.serve,
+            get_tokens=None if open_to_all else self.get_token_cache,
+            serve=self.sessions.serve,
             has_group=self._has_group,
             access_log=access_log,
             describe_resource=describe_resource,
@@ -89,10 +77,10 @@ class HttpService:
     @asynccontextmanager
     async def run_service(self) -> AsyncIterator[None]:
         """Serve while the context is open; it must be entered and left in one task."""
-        telemetry.http_sessions.set_function(lambda: self._sessions.session_count)
+        telemetry.http_sessions.set_function(lambda: len(self.sessions))
         telemetry.ready.set_function(lambda: self.runtime.readiness.find_obstacle() is None)
         attachable = self._hosting.open() if self._hosting else nullcontext()
-        async with TaskGroup() as group, self._sessions.run(), attachable:
+        async with TaskGroup() as group, self.sessions.run(), attachable:
             tasks = [
                 group.create_task(self.runtime.run(), name="runtime"),
                 group.create_task(self._recheck_tokens(), name="tokens"),

@@ -24,6 +24,7 @@ from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
 from graph.suggestion.binding.settle import settle_step
 from graph.suggestion.binding.shared_values import SharedValues
+from graph.suggestion.binding.statements import bind_statements
 from graph.suggestion.binding.steps import (
     BindingSource,
     BindingStep,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.guard import BindingGuard
     from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.intent.reading import IntentReading
+    from tools.embed.reader import ReadStatements
 
 
 def bind_arguments(  # noqa: PLR0913 - each is a source of its own
@@ -49,6 +51,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
     feeds: FeedLookup = find_no_feeds,
     model: BindingModel | None = None,
     grid: FeatureGrid | None = None,
+    read: ReadStatements | None = None,
 ) -> tuple[BoundStep, ...]:
     """Bind the arguments of tasks from all sources.
 
@@ -65,6 +68,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         feeds: Looks up the fields of one tool that feed another.
         model: None for the shipped one.
         grid: Features of these steps; None: computed here.
+        read: Reads which arguments the intent states; None: only the model does.
 
     Returns:
         One for each step, in order.
@@ -81,6 +85,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         feeds=feeds,
         grid=grid,
         guard=make_guard(steps, grid, reading=reading, knowledge=knowledge),
+        read=read,
     )
     search.apply_caller_values(caller_values)
     search.apply_stated_values(model or models.load_shipped_model())
@@ -111,6 +116,7 @@ class _BindingSearch:
     habits: dict[ParameterRow, BindingHabit] = field(default_factory=dict)
     grid: FeatureGrid
     guard: BindingGuard
+    read: ReadStatements | None
     shared: SharedValues = field(init=False)
 
     def __post_init__(self) -> None:
@@ -158,6 +164,7 @@ class _BindingSearch:
         for (position, name), argument in chosen.items():
             if not self.shared.means_earlier_place(position, name, argument):
                 self.found_arguments[position][name] = argument
+        self._bind_statements()
 
     def _bind_plain_values(self) -> None:
         """Bind what the intent states plainly, before past runs and what has to be weighed."""
@@ -167,7 +174,24 @@ class _BindingSearch:
             reading=self.reading,
             forbidden=self.guard.protected_spans,
         )
-        for (position, name), argument in plain.items():
+        self._bind_possible(plain)
+
+    def _bind_statements(self) -> None:
+        """Bind what the reader finds of what is still open."""
+        if self.read is None:
+            return
+        statements = bind_statements(
+            self.steps,
+            self.schemas,
+            text=self.reading.text,
+            forbidden=self.guard.protected_spans,
+            found=self.found_arguments,
+            read=self.read,
+        )
+        self._bind_possible(statements)
+
+    def _bind_possible(self, stated: Mapping[ParameterRow, BoundArgument]) -> None:
+        for (position, name), argument in stated.items():
             is_bound = name in self.found_arguments[position]
             if (
                 not is_bound

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graph.suggestion.binding import protection
-from graph.suggestion.binding.orders import mark_unordered, read_task_order
+from graph.suggestion.binding.orders import find_unordered, mark_unordered, read_task_order
 from graph.suggestion.binding.protected_values import find_protected_values
 from graph.suggestion.binding.value_patterns import ValueKind
 from graph.suggestion.intent.orders import Order
@@ -40,6 +40,7 @@ class BindingGuard:
         thresholds: `(p, n)`; minimum probability to bind each value to each parameter.
         protected_spans: Spans of the values that the intent protects.
         orders: Whether the intent orders each task.
+        unordered: Of each task, the spans of requests of which it may take nothing.
     """
 
     steps: Sequence[BindingStep]
@@ -47,6 +48,7 @@ class BindingGuard:
     thresholds: NDArray[np.float64]
     protected_spans: Sequence[tuple[int, int]]
     orders: Sequence[Order]
+    unordered: Sequence[Sequence[tuple[int, int]]]
 
     def is_possible(self, position: int, name: str, argument: BoundArgument) -> bool:
         """Whether a step may take a value that was found by its form.
@@ -57,6 +59,10 @@ class BindingGuard:
         if self.orders[position] is not Order.PLAIN:
             return False
         row, stated = self._find_row(position, name), argument.stated
+        if stated is not None and any(
+            start < stated.end and stated.start < end for start, end in self.unordered[position]
+        ):
+            return False
         if row is None or stated is None:
             return True
         is_fitted = stated.kind in _FITTED_KINDS
@@ -112,13 +118,16 @@ def make_guard(
     """
     thresholds = protection.compute_thresholds(steps, grid, reading=reading, knowledge=knowledge)
     orders = [read_task_order(step, reading) for step in steps]
-    thresholds[mark_unordered(steps, grid, reading, orders)] = protection.NEVER_BOUND
+    unordered = [find_unordered(step, reading) for step in steps]
+    marked = mark_unordered(steps, grid, reading, orders, unordered)
+    thresholds[marked] = protection.NEVER_BOUND
     return BindingGuard(
         steps=steps,
         grid=grid,
         thresholds=thresholds,
         protected_spans=list(_iterate_protected(grid, reading)),
         orders=orders,
+        unordered=unordered,
     )
 
 

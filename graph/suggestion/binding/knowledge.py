@@ -204,7 +204,9 @@ def observe_arguments(
 def _observe_reference(
     tasks: Sequence[ExecutedTask], position: int, name: str, target: ReferenceTarget
 ) -> ObservedBinding | None:
-    source_id, pointer = target
+    source_id, pointer, expression = target
+    if expression:  # only whole values are learned
+        return None
     source_position = next((n for n in range(position) if tasks[n].id == source_id), None)
     if source_position is None:
         return None

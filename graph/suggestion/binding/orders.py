@@ -27,7 +27,7 @@ from graph.suggestion.intent.clauses import split_sentences
 from graph.suggestion.intent.masks import QUOTED
 from graph.suggestion.intent.orders import Order, read_order, waits_or_quotes
 from graph.suggestion.intent.requests import split_requests
-from tools.operator_verbs import find_operator_verbs
+from tools.disguised_names import find_operator_verbs
 from tools.translate import detect_language
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _CHANGING_LIST: Final = (
 )
 _CHANGING: Final = frozenset(_CHANGING_LIST.split())
 """Words of a tool's name by which it may change something, beside those of operators."""
+_ASKED: Final = frozenset(["convert", "execute", "log", "run", "scan", "sign"])
+"""Those by which it may as well only tell something: "what time is it there?"."""
 _GRAVE_LIST: Final = (
     "approve ban block buy cancel deploy disable grant kill merge pay publish purchase reboot "
     "restart revoke sell shutdown stop submit terminate transfer withdraw"
@@ -148,7 +150,7 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
         reading: The intent.
     """
     names = split_raw_name(step.tool.name)
-    if step.is_read_only or not (may_destroy(step) or _GRAVE & {*names[:1]}):
+    if step.is_read_only or not is_grave(step):
         return Order.PLAIN
     words = frozenset(split_raw_name(step.tool.tool))
     verbs = {
@@ -168,6 +170,11 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
     return next(one for one in Order if one in orders)
 
 
+def is_grave(step: BindingStep) -> bool:
+    """Whether a tool may destroy something, or its effects are hard to take back."""
+    return may_destroy(step) or not _GRAVE.isdisjoint(split_raw_name(step.tool.name)[:1])
+
+
 def _iterate_requests(
     step: BindingStep, reading: IntentReading
 ) -> Iterator[tuple[int, StatedRequest]]:
@@ -185,19 +192,27 @@ def mark_unordered(
     grid: FeatureGrid,
     reading: IntentReading,
     orders: Sequence[Order],
+    unordered: Sequence[Sequence[tuple[int, int]]],
 ) -> Flags:
     """Return `(p, n)`: which values tasks may not take, by their orders.
 
-    A task without a plain order takes none; one that may destroy something only what it acts on.
+    A task without a plain order takes none; one that may change something none of `unordered`
+    requests, see `find_unordered`; and one that may destroy something only what it acts on.
     """
     marked = np.zeros((len(grid.parameters), len(grid.stated.values)), dtype=bool)
     for owner, step in enumerate(steps):
         rows = np.flatnonzero(np.asarray(grid.owners) == owner)
         if orders[owner] is not Order.PLAIN:
             marked[rows] = True
-        elif may_destroy(step) and not step.is_read_only and rows.size:
-            places = _find_places(step, grid.stated.values, reading)
+            continue
+        if unordered[owner]:
             marked[rows] = [
+                any(start < one.end and one.start < end for start, end in unordered[owner])
+                for one in grid.stated.values
+            ]
+        if may_destroy(step) and not step.is_read_only and rows.size:
+            places = _find_places(step, grid.stated.values, reading)
+            marked[rows] |= [
                 [
                     not (one is None or _is_object(step, grid.parameters[row], one))
                     for one in places
@@ -223,6 +238,35 @@ def _find_places(
                     else _read_place(value, part, start=start, begin=begin)
                 )
     return places
+
+
+def find_unordered(step: BindingStep, reading: IntentReading) -> list[tuple[int, int]]:
+    """Return the spans of the requests that order nothing of a task that may change something."""
+    if not _needs_order(step):
+        return []
+    return [
+        (start, start + len(one.text))
+        for start, one in _iterate_requests(step, reading)
+        if _is_denied(step, one, start, reading) or _find_begin(step, one.text) is None
+    ]
+
+
+def _needs_order(step: BindingStep) -> bool:
+    """Whether a tool changes something, and nobody calls it to be told something."""
+    is_asked = not _ASKED.isdisjoint(split_raw_name(step.tool.name)) and not may_destroy(step)
+    return not step.is_read_only and _may_change(step) and not is_asked
+
+
+def _is_denied(
+    step: BindingStep, request: StatedRequest, start: int, reading: IntentReading
+) -> bool:
+    """Whether a request waits, quotes, forbids, asks or reports what a step does."""
+    names, words = ({*split_raw_name(name)} for name in (step.tool.name, step.tool.tool))
+    return (
+        waits_or_quotes(reading.text, start)
+        or _FORBIDDEN.match(request.text) is not None
+        or read_order(request, verbs=names, words=words) is Order.DENIED
+    )
 
 
 def is_ordered(

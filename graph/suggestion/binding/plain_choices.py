@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from graph.suggestion.binding.plain_statement import has_name, takes_texts
 from graph.suggestion.binding.value_patterns import ValueKind
-from tools.idioms import rewrite_idioms
+from tools.query_text import rewrite_idioms
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.plain_statement import PlainStatement

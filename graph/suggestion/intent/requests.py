@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 from graph.suggestion.intent.clauses import split_pieces, split_sentences
 from graph.suggestion.intent.masks import QUOTED, mask_values, non_empty_masked_text
 from tools.glossary import Language
-from tools.idioms import rewrite_idioms
+from tools.query_text import describe_values, rewrite_idioms
 from tools.translate import put_in_english
-from tools.value_words import describe_values
 
 MAX_REQUESTS: Final = 12
 _LEAD_IN: Final = re.compile(

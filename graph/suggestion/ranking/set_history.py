@@ -65,12 +65,7 @@ class SetHistory:
 
         Args:
             runs: Primary keys of the tools of each run, in order; at least one run, none empty.
-
-        Raises:
-            ValueError: If there is no run, or an empty one.
         """
-        if not runs or not all(runs):
-            raise ValueError("a history needs runs, and each of them tools")
         keys: dict[tuple[int, ...], int] = {}
         sequence_of = np.array([keys.setdefault(run, len(keys)) for run in runs], dtype=np.intp)
         sequences = tuple(keys)

@@ -19,7 +19,7 @@ from graph.suggestion.ranking.static_features import compare_intent
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.ranking.familiarity import FamiliarityGate
-    from graph.suggestion.ranking.past_intents import PastIntent, PastIntents
+    from graph.suggestion.ranking.past_intents import PastIntents
     from graph.suggestion.ranking.prior import LinearPrior
     from graph.suggestion.ranking.tool_view import ToolView
 
@@ -323,36 +323,6 @@ def _fit_text_only(
     return dataclasses.replace(
         model, text_only_coefficients=fitted.coefficients, text_only_intercept=fitted.intercept
     )
-
-
-def make_prior_rows(
-    past: Sequence[PastIntent], view: ToolView, *, with_history: bool = True
-) -> tuple[Floats, Doubles]:
-    """Compute training rows for fitting the shipped prior.
-
-    Args:
-        past: Intents whose tools are known.
-        view: The tools.
-        with_history: Whether each intent is described by the evidence of the others; if not,
-            `HISTORY_FEATURES` are 0 and candidates are chosen without history.
-
-    Returns:
-        Unscaled features of all candidates, shape (m, len(FEATURES)); and targets, 1 for a tool
-        that the run called, else 0, shape (m,).
-    """
-    if with_history:
-        from graph.suggestion.ranking.past_intents import PastIntents  # noqa: PLC0415 - only the prior's fitting needs it
-
-        return FittedIntents(PastIntents.from_intents(past, view), view).stack_candidates()
-    described = [
-        describe_candidates(compare_intent(intent.encoded, view), None, None) for intent in past
-    ]
-    called = [
-        np.isin(candidates.tools, intent.tools)
-        for candidates, intent in zip(described, past, strict=True)
-    ]
-    rows = np.concatenate([candidates.features for candidates in described])
-    return rows, np.concatenate(called).astype(np.float64)
 
 
 def _fit_towards(

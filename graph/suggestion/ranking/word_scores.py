@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.ranking import K1, B
+from tools.fusion import K1, B
 from tools.search_index import Postings, SearchIndex
 
 Floats = NDArray[np.float32]

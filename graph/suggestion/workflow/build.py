@@ -37,7 +37,7 @@ from graph.suggestion.workflow.types import (
     SuggestionRequest,
 )
 from graph.topology import Topology
-from tools.closeness import NOTHING_CLOSE_WARNING
+from tools.fusion import NOTHING_CLOSE_WARNING
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading

@@ -41,7 +41,7 @@ def find_considered(
     if ranking.best is None:
         return ()
     seeds = tuple(dict.fromkeys(ranking.best.tools))
-    near = iterate_reached(topology, seeds, least=MIN_CONFIDENCE, usable=usable, dependents=False)
+    near = iterate_reached(topology, seeds, usable=usable, dependents=False)
     related = (
         hit.tool
         for hit in islice(near, MAX_EXAMINED)

@@ -99,6 +99,7 @@ def arrange_tasks(
         feeds=find_feeds(context),
         model=context.binding_model,
         grid=compared.grid if is_compared else None,
+        read=context.read,
     )
     place = {step.id: number for number, step in enumerate(steps)}
     data_flow = {

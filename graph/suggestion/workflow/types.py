@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.steps import Binding, MissingArgument
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet
+    from tools.embed.reader import ReadStatements
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +65,7 @@ class SuggestionContext:
         metrics: Graph metrics of each tool in the shared graph, by primary key.
         binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: Values that past runs bound to parameters; None: no history.
+        read: Reads which arguments the intent states; None: they are weighed by their form alone.
         unranked_reason: Why the tools were found by words alone; empty if they were ranked.
     """
 
@@ -72,6 +74,7 @@ class SuggestionContext:
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
     binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
+    read: ReadStatements | None = None
     unranked_reason: str = ""
 
 

@@ -6,16 +6,19 @@ from hypothesis import given as drawn_from
 from hypothesis import strategies as st
 
 from execution.planning.parse import (
-    DEFAULT_LIMITS,
     MAX_REPORTED_PROBLEMS,
     InvalidWorkflow,
-    WorkflowLimits,
     dump,
     parse,
 )
-from execution.planning.parse_task import MAX_PROBLEMS
-from execution.workflow import OnError, ResultReference
-from gateway_project.foundation.references import make_reference
+from execution.planning.parse_task import (
+    MAX_DEPENDENCIES,
+    MAX_DEPTH,
+    MAX_PROBLEMS,
+    MAX_REFERENCES,
+)
+from execution.workflow import OnError
+from gateway_project.foundation.references import ReferenceTarget, make_reference
 from tests.execution.workflows import drawn, given, task
 
 KEYS = (
@@ -58,7 +61,7 @@ def test_a_task_is_parsed_with_all_its_fields():
             ),
         )
     ).tasks[2]
-    assert found.for_each == ResultReference(task="list", pointer="/ids")
+    assert found.for_each == ReferenceTarget(task="list", pointer="/ids")
     assert found.on_error is OnError.SAFE_TO_FAIL
     assert found.timeout_s == 5.0
     assert found.references == ("list", "first")
@@ -150,6 +153,11 @@ def test_any_input_is_parsed_or_refused_with_reasons(value):
             given(task("a", x=[{"y": make_reference("z", "")}])),
             "/tasks/0/arguments/x/0/y/$ref",
             "argument '/x/0/y' refers to 'z', which is not a task",
+        ),
+        (
+            given(task("b"), task("a", x=make_reference("b", "", "id["))),
+            "/tasks/1/arguments/x/select",
+            "is no JMESPath",
         ),
         (
             given(task("b"), task("a", x=make_reference("b", "id"))),
@@ -248,16 +256,13 @@ def test_too_many_values_are_refused_before_all_are_examined():
 
 
 def test_many_references_are_refused():
-    refers = [make_reference("b", "")] * (DEFAULT_LIMITS.max_references + 1)
+    refers = [make_reference("b", "")] * (MAX_REFERENCES + 1)
     assert "too many references" in only_problem(given(task("b"), task("a", x=refers))).message
 
 
 def test_many_waits_are_refused():
-    ids = [f"t{n}" for n in range(300)]
-    value = given(*(task(own, *ids[:place]) for place, own in enumerate(ids)))
-    limits = WorkflowLimits(max_dependencies=1_000)
-    assert "at most 1,000 ids" in only_problem(value, limits=limits).message
-    parse(value)
+    value = given(task("a"), task("b", *["a"] * (MAX_DEPENDENCIES + 1)))
+    assert "at most 50,000 ids" in only_problem(value).message
 
 
 @pytest.mark.parametrize("wrap", [lambda one: [one], lambda one: {"x": one}])
@@ -273,7 +278,7 @@ def test_deep_arguments_are_refused(wrap):
 
 def test_arguments_as_deep_as_allowed_are_read():
     value = 0
-    for _ in range(DEFAULT_LIMITS.max_depth - 1):
+    for _ in range(MAX_DEPTH - 1):
         value = [value]
     parse(given(task("a", x=value)))
     problems(given(task("a", x=[value])))

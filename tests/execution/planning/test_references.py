@@ -29,12 +29,21 @@ def resolved(value, **more):
         ({"q": {"$literal": make_reference("a", "")}}, {"q": make_reference("a", "")}),
         ({"$literal": {"q": {"$item": ""}}}, {"q": {"$item": ""}}),
         ({"q": {"$literal": {"$literal": 1}}}, {"q": {"$literal": 1}}),
+        ({"q": make_reference("a", "/ids", "[1].*")}, {"q": ["z"]}),
+        ({"q": {"$ref": "a", "select": "length(ids)"}}, {"q": 2}),
         ({"q": {"$ref": "a"}}, {"q": {"$ref": "a"}}),
+        ({"q": {"$ref": "a", "select": ""}}, {"q": {"$ref": "a", "select": ""}}),
         ({"q": {"$ref": "a", "pointer": "", "x": 1}}, {"q": {"$ref": "a", "pointer": "", "x": 1}}),
     ],
 )
 def test_references_are_replaced_at_any_depth(value, comes_to):
     assert resolved(value) == comes_to
+
+
+@pytest.mark.parametrize("expression", ["none", "sum(ids)", "|".join(["[@,@]"] * 40)])
+def test_what_cannot_be_selected_is_missing(expression):
+    with pytest.raises(MissingReferent, match="select"):
+        resolved({"q": make_reference("a", "", expression)})
 
 
 def test_item_references_resolve_to_the_current_item():

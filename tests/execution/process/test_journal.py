@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from django.db import DataError, OperationalError, connections
 
+from execution import run_dependencies
 from execution.changes import RunChanges, RunFenced
 from execution.process import journal as module
 from execution.process.journal import DatabaseJournal, JournalClosed
@@ -58,9 +59,9 @@ async def outcome(journal, one):
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch, request):
     """Retry at once, and keep what needs no database away from it."""
-    monkeypatch.setattr(module, "FIRST_RETRY_S", 0.001)
+    monkeypatch.setattr(run_dependencies, "FIRST_RETRY_S", 0.001)
     if "django_db" not in request.keywords:
-        monkeypatch.setattr(module, "run_in_database_thread", asyncio.to_thread)
+        monkeypatch.setattr(run_dependencies, "run_in_database_thread", asyncio.to_thread)
 
 
 async def test_queued_changes_are_written_together_in_order():

@@ -36,14 +36,6 @@ def test_an_owner_lives_as_long_as_its_process_and_is_dead_once_that_was_killed(
     assert owner.find_dead_owners(tmp_path, [name]) == {name}
 
 
-def test_each_process_start_has_a_new_owner_id(tmp_path):
-    first, second = ProcessOwner(tmp_path), ProcessOwner(tmp_path)
-    assert first.id != second.id
-    first.close(is_owning=True)
-    assert owner.find_dead_owners(tmp_path, [first.id, second.id]) == {first.id}
-    second.close(is_owning=False)
-
-
 def test_owners_of_another_home_are_of_unknown_liveness(tmp_path):
     here = ProcessOwner(tmp_path / "here")
     here.close(is_owning=True)

@@ -1,4 +1,4 @@
-from execution.process.peer_silence import PeerSilence, PeerVisibility
+from execution.process.run_claimer import PeerSilence, PeerVisibility
 
 
 def test_a_peer_with_an_unchanged_heartbeat_is_silent_until_it_changes():

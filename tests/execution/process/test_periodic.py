@@ -9,8 +9,6 @@ from execution.process.periodic import repeat_every
 from execution.run_dependencies import RunsUnavailable
 from tests.patience import PATIENCE_S
 
-NEVER_S = 3_600
-
 
 class Step:
     """Counts how often it is taken, and fails as it is told."""
@@ -38,20 +36,6 @@ async def stepping(*args):
         finally:
             task.cancel()
             await asyncio.wait([task])
-
-
-async def test_a_step_runs_at_once_and_then_periodically():
-    step = Step()
-    async with stepping(0.001, step):
-        await step.times(3)
-
-
-async def test_a_requested_step_runs_early():
-    step, wanted = Step(), asyncio.Event()
-    async with stepping(NEVER_S, step, wanted):
-        for _ in range(3):
-            await step.times(1)
-            wanted.set()
 
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), RunsUnavailable(django.db.Error())])

@@ -3,13 +3,12 @@ import uuid
 import pytest
 
 from execution.planning import parse
-from execution.process import recover
+from execution.process import adopt
 from execution.snapshot import RunSnapshot, TaskSnapshot
 from execution.status import RunStatus, TaskStatus
 from gateway_project.foundation.caller import Caller
 
 T = TaskStatus
-LOST = T.RUNNING
 WORKFLOW = parse.parse(
     {
         "tasks": [
@@ -46,7 +45,7 @@ def only_reads(tool, definition_hash):
 
 
 def statuses(given):
-    standing = recover.requeue_repeatable_calls(given, only_reads)
+    standing = adopt.requeue_repeatable_calls(given, only_reads)
     return {place: task.status for place, task in standing.tasks.items()}
 
 

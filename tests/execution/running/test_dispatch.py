@@ -45,7 +45,6 @@ async def test_a_command_between_two_turns_takes_effect_at_once(monkeypatch):
 
 
 ROWS = list(range(20_000))
-IN_A_LIST = {"id": "b", "arguments": {"a": {"$item": ""}}, "for_each": ref("a")}
 
 
 def watch_threads(monkeypatch, tools):
@@ -84,17 +83,6 @@ async def test_large_arguments_are_resolved_and_digested_on_another_thread(monke
     assert [thread == here for _, thread in digested] == [True, False]
     assert tools.calls[-1].arguments is digested[-1][0], "what is sent is what was digested"
     assert recorded.stands("b") is TaskStatus.SUCCEEDED
-
-
-async def test_small_arguments_are_resolved_and_digested_on_the_loop(monkeypatch):
-    _, tools = run_of(
-        {"id": "a"}, IN_A_LIST, {"id": "c", "depends_on": ["a"], "arguments": {"n": [1, "x"]}}
-    )
-    tools.answers["a"] = [[1], [2]]
-    watched = watch_threads(monkeypatch, tools)
-    assert await finish(tools) is RunStatus.SUCCEEDED
-    here = threading.get_ident()
-    assert {thread for seen in watched for _, thread in seen} == {here}
 
 
 @pytest.mark.parametrize(

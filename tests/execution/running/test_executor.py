@@ -68,29 +68,6 @@ async def test_retries_are_reported_and_counted():
     assert event.data == {"attempt": 2, "code": "connection_lost"}
 
 
-async def test_server_progress_reaches_watchers():
-    seen = []
-    _, tools = run_of({"id": "a"}, answers={"a": lambda call: call.on_progress(1.0, 4.0, "begun")})
-    await finish(tools, on_progress=lambda *report: seen.append(report))
-    assert seen == [("a", -1, 1.0, 4.0, "begun")]
-
-
-async def test_results_that_nothing_refers_to_any_more_are_forgotten():
-    _, tools = run_of(
-        {"id": "a"},
-        {"id": "b", "arguments": {"x": ref("a")}},
-        {"id": "c", "depends_on": ["b"]},
-    )
-    execution = tools.execution()
-    held = []
-    tools.answers["c"] = lambda _call: held.append(
-        dict(execution._state.result_cache._task_values)
-    )
-    async with asyncio.timeout(PATIENCE_S):
-        await execution.run()
-    assert held == [{}]
-
-
 def test_an_execution_keeps_the_workflow_it_was_given():
     plan = workflow({"id": "a"})
     _, tools = run_of({"id": "a"})

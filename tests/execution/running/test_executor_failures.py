@@ -111,13 +111,3 @@ async def test_a_call_that_is_cancelled_from_within_has_failed():
     recorded, tools = run_of({"id": "a"}, answers={"a": broken})
     assert await finish(tools) is RunStatus.FAILED
     assert recorded.code == "call_cancelled"
-
-
-async def test_a_run_without_any_success_has_failed():
-    recorded, tools = run_of(
-        {"id": "a", "on_error": "safe_to_fail"},
-        {"id": "b", "arguments": {"x": ref("a")}},
-        answers={"a": ServerBroke("gone")},
-    )
-    assert await finish(tools) is RunStatus.FAILED
-    assert recorded.code == "nothing_succeeded"

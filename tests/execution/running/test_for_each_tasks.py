@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from execution.running import for_each_tasks
+from execution.running import for_each
 from execution.status import RunStatus, TaskStatus
 from tests.execution.recorded_run import ref, run_of, says
 from tests.patience import PATIENCE_S
@@ -10,7 +10,7 @@ from tests.patience import PATIENCE_S
 
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_the_items_of_all_lists_of_a_run_are_limited(monkeypatch, restarts):
-    monkeypatch.setattr(for_each_tasks, "MAX_RUN_ITEMS", 5)
+    monkeypatch.setattr(for_each, "MAX_RUN_ITEMS", 5)
     recorded, tools = run_of(
         {"id": "list"},
         {"id": "first", "for_each": ref("list")},

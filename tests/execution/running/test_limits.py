@@ -16,17 +16,6 @@ def waits(limits, server, holder, granted, name):
     return limits.request_slot(server, holder, lambda: granted.append(name))
 
 
-def test_a_free_slot_is_taken_at_once_and_a_taken_one_waited_for(granted):
-    limits, ann = CallSlots(total=2, per_server=1), SlotHolder()
-    assert limits.try_take("a", ann)
-    assert not limits.try_take("a", ann)
-    waits(limits, "a", ann, granted, "a")
-    assert limits.try_take("b", ann)
-    assert not limits.try_take("c", ann), "none is left in all"
-    limits.release_slot("a", ann)
-    assert granted == ["a"]
-
-
 def test_the_longest_waiting_request_of_a_caller_comes_first(granted):
     limits, ann = CallSlots(total=2, per_server=1), SlotHolder()
     assert limits.try_take("a", ann)
@@ -38,29 +27,6 @@ def test_the_longest_waiting_request_of_a_caller_comes_first(granted):
     limits.release_slot("c", ann)
     limits.release_slot("a", ann)
     assert granted == ["c1", "b1", "a1"]
-
-
-def test_waiting_requests_are_not_overtaken(granted):
-    limits, ann, bob = CallSlots(total=1, per_server=1), SlotHolder(), SlotHolder()
-    assert limits.try_take("a", ann)
-    waits(limits, "a", ann, granted, 1)
-    limits.release_slot("a", ann)
-    assert granted == [1]
-    assert not limits.try_take("a", bob)
-
-
-def test_withdrawn_requests_are_skipped(granted):
-    limits, ann = CallSlots(total=1, per_server=1), SlotHolder()
-    assert limits.try_take("a", ann)
-    first = waits(limits, "a", ann, granted, 1)
-    waits(limits, "a", ann, granted, 2)
-    limits.withdraw(first)
-    limits.withdraw(waits(limits, "b", ann, granted, 3))
-    limits.release_slot("a", ann)
-    assert granted == [2]
-    limits.withdraw(first)
-    limits.release_slot("a", ann)
-    assert limits.try_take("b", ann)
 
 
 def test_a_slot_goes_to_the_caller_with_fewest_slots_there_then_first_come(granted):
@@ -112,20 +78,6 @@ def test_a_single_caller_gets_every_slot(granted):
     assert granted == [], "another run of his goes on"
     limits.leave(bob)
     assert granted == ["while bob may come"]
-
-
-def test_the_only_slot_of_a_server_goes_to_any_caller():
-    limits = CallSlots(total=9, per_server=1)
-    ann, bob = limits.join("ann"), limits.join("bob")
-    assert limits.try_take("a", ann)
-    assert not limits.try_take("a", bob)
-
-
-def test_slots_of_a_caller_are_counted_over_all_its_runs():
-    limits = CallSlots(total=9, per_server=2)
-    ann, bob = limits.join(("ann", None)), limits.join(("bob", None))
-    assert limits.join(("ann", None)) is ann
-    assert bob is not ann
 
 
 @given(

@@ -1,5 +1,5 @@
-from execution.process.next_layer import make_early_calls
 from execution.running import next_layer
+from execution.speculation.next_layer import make_calls
 from execution.status import RunStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import finish, ref, run_of
@@ -25,7 +25,7 @@ async def test_at_a_decision_point_the_calls_of_the_next_layer_are_known():
         answers={"a": {"id": "x7"}},
     )
     upcoming = await rest(tools)
-    assert [(call.task.id, call.arguments) for call in upcoming] == [
+    assert [(task.id, arguments) for task, arguments in upcoming] == [
         ("b", {"id": "x7", "n": 1}),
         ("c", {}),
     ]
@@ -39,7 +39,7 @@ async def test_each_item_of_a_list_is_a_call_up_to_a_limit():
         answers={"list": {"rows": rows}},
     )
     upcoming = await rest(tools)
-    assert [call.arguments["id"] for call in upcoming] == list(range(next_layer.MAX_CALLS))
+    assert [arguments["id"] for _, arguments in upcoming] == list(range(next_layer.MAX_CALLS))
 
 
 async def test_what_cannot_be_resolved_is_left_to_the_run():
@@ -50,7 +50,7 @@ async def test_what_cannot_be_resolved_is_left_to_the_run():
         {"id": "c", "depends_on": ["a"]},
         answers={"a": {"id": "x7"}},
     )
-    assert [call.task.id for call in await rest(tools)] == ["c"]
+    assert [task.id for task, _ in await rest(tools)] == ["c"]
 
 
 async def test_tasks_that_a_failure_skips_are_not_next():
@@ -62,7 +62,7 @@ async def test_tasks_that_a_failure_skips_are_not_next():
         on_error=OnError.CONTINUE,
         answers={"a": ValueError("no")},
     )
-    assert [call.task.id for call in await rest(tools)] == ["d"]
+    assert [task.id for task, _ in await rest(tools)] == ["d"]
 
 
 async def test_a_run_that_ended_or_that_somebody_paused_within_a_layer_has_no_next_calls():
@@ -82,7 +82,7 @@ async def test_a_run_that_was_taken_up_anew_knows_its_next_calls_too():
         answers={"a": {"id": "x7"}},
     )
     assert await finish(tools) is RunStatus.PAUSED
-    assert [call.arguments for call in await rest(tools)] == [{"id": "x7"}]
+    assert [arguments for _, arguments in await rest(tools)] == [{"id": "x7"}]
 
 
 async def test_the_client_stated_what_no_result_did():
@@ -100,14 +100,15 @@ async def test_the_client_stated_what_no_result_did():
         },
         answers={"list": {"rows": [7], "name": "x"}},
     )
-    (early,) = make_early_calls(recorded.run, await rest(tools), recorded.workflow.tasks)
+    execution = tools.execution()
+    assert await execution.run() is RunStatus.PAUSED
+    (call,) = make_calls(execution)
     origins = {
-        pointer: (origin.kind.value, origin.server)
-        for pointer, origin in early.call.provenance.items()
+        pointer: (origin.kind.value, origin.server) for pointer, origin in call.provenance.items()
     }
     assert origins == {
         "": ("stated", ""),
         "/id": ("result", "web"),
         "/from": ("result", "web"),
     }
-    assert (early.prediction, early.form.value) == (recorded.run, "next_layer")
+    assert (call.prediction, call.form.value) == (recorded.run, "next_layer")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from execution.running.schedule import Schedule, SkippedTask
+from execution.running.schedule import Schedule
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import OnError, RunOptions, Workflow, WorkflowTask
 
@@ -63,48 +63,6 @@ def test_a_failure_skips_exactly_its_dependents(waits, data):
     skipped = {task for task, status in made.statuses.items() if status is SKIPPED}
     assert skipped == networkx.descendants(graph, bad)
     assert made.is_settled
-
-
-def test_a_skipped_task_names_the_task_that_caused_it():
-    made, _ = schedule({"a": [], "b": ["a"], "c": ["b"]}, on_error=OnError.CONTINUE)
-    assert made.end_task("a", FAILED) == [SkippedTask("b", "a"), SkippedTask("c", "b")]
-    assert made.derive_final_status() is RunStatus.FAILED
-
-
-def test_a_stopping_failure_skips_all_tasks_not_in_flight():
-    made, _ = schedule({"a": [], "b": [], "c": [], "d": ["c"]})
-    made.set_status("b", TaskStatus.RUNNING)
-    assert made.end_task("a", FAILED) == [SkippedTask("c", "a"), SkippedTask("d", "a")]
-    assert made.take_ready() == []
-    assert not made.is_settled
-    made.end_task("b", SUCCEEDED)
-    assert made.is_settled
-    assert made.derive_final_status() is RunStatus.FAILED
-
-
-def test_a_schedule_resumes_from_task_statuses():
-    statuses = {"a": SUCCEEDED, "b": FAILED}
-    waits = {"a": [], "b": [], "c": ["a"], "d": ["b"], "e": ["d"]}
-    made, skipped = schedule(waits, statuses, on_error=OnError.CONTINUE)
-    assert skipped == [SkippedTask("d", "b"), SkippedTask("e", "d")]
-    assert made.take_ready() == ["c"]
-    made.end_task("c", SUCCEEDED)
-    assert made.derive_final_status() is RunStatus.PARTIAL_SUCCESS
-
-
-def test_dependents_of_an_unknown_task_stay_pending():
-    made, _ = schedule({"a": [], "b": ["a"]}, {"a": TaskStatus.UNKNOWN})
-    assert made.take_ready() == []
-    assert not made.is_settled
-    made.requeue_task("a")
-    assert made.take_ready() == ["a"]
-
-
-def test_an_unknown_task_makes_the_run_unknown():
-    made, _ = schedule({"a": [], "b": []}, {"a": TaskStatus.UNKNOWN})
-    made.end_task("b", FAILED)
-    assert made.is_settled
-    assert made.derive_final_status() is RunStatus.UNKNOWN
 
 
 @pytest.mark.parametrize(("done", "opened"), [({}, 1), ({"a": SUCCEEDED, "b": SUCCEEDED}, 1)])

@@ -8,11 +8,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from execution.agreement_counts import (
+from execution.models import BudgetReservation, SpeculationAgreement, SpeculationBudget
+from execution.speculation.agreements import (
     AgreementKey,
     ComparedResult,
 )
-from execution.models import BudgetReservation, SpeculationAgreement, SpeculationBudget
 from execution.store import agreements, budgets
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from execution.models import SpeculationControl, SpeculationGrant
-from execution.speculation_rules import GrantedDefinition
+from execution.speculation.rules import GrantedDefinition
 from execution.store import grants
 from gateway_project.foundation import notify
 from tests.factories import SEEN_AT, TeamFactory, ToolFactory

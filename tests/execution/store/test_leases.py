@@ -10,7 +10,7 @@ from execution.changes import RunChanges, RunEvent, RunFenced
 from execution.models import Approval, WorkflowExecution
 from execution.snapshot import CannotResume
 from execution.status import RunStatus, TaskStatus
-from execution.store import claimable_runs, commands, decisions, leases, runs
+from execution.store import approvals, claimable_runs, commands, leases, runs
 from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from tests.execution.stored import (
@@ -28,7 +28,6 @@ from tests.execution.stored import (
     task_row,
     write,
 )
-from tests.factories import TeamFactory
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
@@ -130,31 +129,6 @@ def test_exactly_one_of_many_concurrent_claims_succeeds(sealer):
     for run, *_, epoch in [(runs[0], 1), (runs[1], 2)]:
         winners = [one for some in outcomes for one in some if one is not None and one.run == run]
         assert [one.epoch for one in winners] == [epoch]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_claimed_run_is_read_without_a_lock_under_its_claim(sealer, monkeypatch):
-    run, read = held(sealer, owner="").run, leases._build_snapshot
-
-    def slowly(*args, **said):
-        """Read a run so slowly that the lease lapses, and somebody else takes it."""
-        monkeypatch.setattr(leases, "_build_snapshot", read)
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(closing, shift_clock, run, seconds=61).result(PATIENCE_S)
-            taking = pool.submit(closing, take, sealer, run, owner="others")
-            assert taking.result(PATIENCE_S).epoch == 2
-        return read(*args, **said)
-
-    def closing(function, *args, **said):
-        try:
-            return function(*args, **said)
-        finally:
-            connections.close_all()
-
-    monkeypatch.setattr(leases, "_build_snapshot", slowly)
-    taken = take(sealer, run)
-    (refused,) = write(sealer, changes(run, change(), seqs=[2], epoch=taken.epoch))
-    assert (taken.epoch, type(refused), row(run).owner) == (1, RunFenced, "others")
 
 
 def test_only_the_owner_renews_a_lease(sealer):
@@ -273,13 +247,6 @@ def test_an_ended_run_is_never_claimed(sealer):
     assert leases.load_owners() == set()
 
 
-def test_the_oldest_are_named_first(sealer):
-    runs = [held(sealer, owner="").run for _ in range(3)]
-    for run, age_s in zip(runs, (5, 50, 20), strict=True):
-        shift_clock(run, seconds=age_s)
-    assert claimable(limit=2) == [runs[1], runs[2]]
-
-
 def test_a_run_whose_workflow_has_expired_is_claimed_and_cannot_be_resumed(sealer):
     run = held(sealer, owner="").run
     WorkflowExecution.objects.get().payloads.all().delete()
@@ -310,19 +277,9 @@ def test_open_approvals_count_even_if_the_clock_was_set_back(sealer):
     )
     second = asked(sealer, run, seq=3)
     write(sealer, changes(run, seqs=[4], status=RunStatus.WAITING))
-    assert [one.approval for one in decisions.load_decisions(run)] == [second.pk]
+    assert [one.approval for one in approvals.load_decisions(run)] == [second.pk]
     leases.release_lease(run, 1)
     assert take(sealer, run).tasks["a", -1].approval == second.pk
-
-
-def test_waiting_callers_get_runs_claimed_in_turn(sealer):
-    many = [held(sealer, owner="").run for _ in range(3)]
-    eve = held(sealer, owner="", caller=replace(ADMIN, user="eve")).run
-    team = held(sealer, owner="", caller=replace(ADMIN, team=TeamFactory().pk)).run
-    for age, run in enumerate(reversed([*many, eve, team])):
-        shift_clock(run, seconds=age)
-    assert claimable() == [many[0], eve, team, many[1], many[2]]
-    assert claimable(limit=2) == [many[0], eve]
 
 
 def test_a_run_is_resumed_under_the_group_it_was_started_under(sealer):

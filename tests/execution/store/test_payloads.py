@@ -2,7 +2,6 @@ import pytest
 from cryptography.fernet import Fernet
 from django.db import connection
 
-from execution.models import Payload
 from execution.store import payloads
 from execution.store.payloads import PayloadKind
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
@@ -50,21 +49,6 @@ def test_a_payload_replaces_an_earlier_one_in_the_same_batch(sealer):
 
 
 @pytest.mark.django_db
-def test_much_is_stored_by_several_statements(sealer, monkeypatch):
-    run = held(sealer).run
-    monkeypatch.setattr(payloads, "MAX_STATEMENT_BYTES", 300)
-    sealed = [
-        payloads.seal_payload(n, run=run, kind=PayloadKind.RESULT, task="a", item=n, sealer=sealer)
-        for n in range(9)
-    ]
-    assert [len(chunk) for chunk in payloads._split_chunks(sealed)] == [4, 4, 1]
-    payloads.insert_payloads(sealed)
-    kept = payloads.load_results(run, [("a", n) for n in range(9)], sealer=sealer)
-    assert kept == {("a", n): n for n in range(9)}
-    assert payloads.load_result_sizes(run, ["a", "b"]) == [(("a", n), 1) for n in range(9)]
-
-
-@pytest.mark.django_db
 def test_sealed_payloads_are_not_compressed_by_the_database(sealer):
     with connection.cursor() as cursor:
         cursor.execute(
@@ -72,10 +56,3 @@ def test_sealed_payloads_are_not_compressed_by_the_database(sealer):
             " AND attname = 'content'"
         )
         assert cursor.fetchone() == ("e",)
-
-
-@pytest.mark.django_db
-def test_storing_nothing_makes_no_query(django_assert_num_queries):
-    with django_assert_num_queries(0):
-        payloads.insert_payloads([])
-    assert not Payload.objects.exists()

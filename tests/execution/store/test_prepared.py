@@ -21,20 +21,6 @@ def timed(db):
         pytest.skip("this server cannot limit the time of a transaction")
 
 
-def kept():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement FROM pg_prepared_statements")
-        return [text for (text,) in cursor.fetchall()]
-
-
-def test_a_statement_is_prepared_at_its_first_use_and_then_used_again():
-    for number in (1, 2, 1):
-        with prepared.cursor() as cursor:
-            (found,) = cursor.execute("SELECT %s::int + 41", [number]).fetchone()
-        assert found == number + 41
-    assert len([text for text in kept() if "+ 41" in text]) == 1
-
-
 def test_pipelined_statements_share_one_round_trip():
     with prepared.cursor(pipelined=True) as first, prepared.cursor(pipelined=True) as second:
         first.execute("SELECT 1")
@@ -54,21 +40,6 @@ def test_a_pipeline_error_is_raised_and_rolled_back():
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('half')")
         assert cursor.fetchone() == (None,)
-
-
-@pytest.mark.usefixtures("timed")
-def test_a_pipelined_transaction_has_its_own_timeout(monkeypatch):
-    monkeypatch.setattr(prepared, "MAX_TRANSACTION_S", 55)
-    with prepared.cursor(pipelined=True) as cursor:
-        (limit,) = cursor.execute("SHOW transaction_timeout").fetchone()
-    assert limit == "55s"
-
-
-def test_without_transaction_timeout_statements_are_sent_one_by_one(monkeypatch):
-    monkeypatch.setattr(prepared, "MIN_TIMEOUT_VERSION", 1_000_000)
-    with prepared.cursor(pipelined=True) as cursor:
-        assert connection.connection.pgconn.pipeline_status == PipelineStatus.OFF
-        assert cursor.execute("SELECT 1").fetchone() == (1,)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from execution.models import Speculation
-from execution.prediction_outcome import Evidence, Outcome, OutcomeSum, Verdict
+from execution.speculation.outcome import Evidence, Outcome, OutcomeSum, Verdict
 from execution.status import RunStatus
 from execution.store import outcome_sums, speculations
 from execution.store.speculations import (

@@ -6,7 +6,7 @@ import pytest
 
 from execution.models import Approval
 from execution.status import RunStatus
-from execution.store import approvals, decisions, payloads, views
+from execution.store import approvals, payloads, views
 from execution.store.runs import UnknownRun
 from execution.view import RunFilter
 from gateway_project.foundation.caller import Caller
@@ -195,4 +195,4 @@ def test_several_calls_are_returned_in_the_requested_order(sealer):
         one.item for one in views.load_view(run, caller=None, sealer=sealer).pending_approvals
     ] == items
     assert [one.item for one in approvals.load_pending()] == items
-    assert [one.item for one in decisions.load_newest_decisions(run)] == items
+    assert [one.item for one in approvals.load_newest_decisions(run)] == items

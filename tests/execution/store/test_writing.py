@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from execution.changes import CallNotApproved, RunChanges, RunEvent, RunFenced
 from execution.models import Approval, ExecutionEvent, Payload, RunCommand, TaskRun
 from execution.status import RunStatus, TaskStatus
-from execution.store import commands, expiry, payloads, views, writing
+from execution.store import commands, expiry, payloads, views
 from execution.store.payloads import PayloadKind
 from tests.execution.stored import (
     ADMIN,
@@ -368,21 +368,6 @@ def test_the_clock_of_this_machine_decides_nothing(sealer, monkeypatch):
     created = row(run).created_at
     assert abs(row(run).changed_at - created) < timedelta(minutes=1)
     assert abs(Approval.objects.get().created_at - created) < timedelta(minutes=1)
-
-
-def test_listeners_are_notified_once_per_run_and_batch(sealer, monkeypatch):
-    told = []
-    kept = writing._execute
-
-    def spy(cursor, statement, rows, **values):
-        if "pg_notify" in statement:
-            told.extend(one["run"] for one in rows)
-        kept(cursor, statement, rows, **values)
-
-    monkeypatch.setattr(writing, "_execute", spy)
-    runs = [held(sealer).run for _ in range(2)]
-    write(sealer, *(changes(run, change(), seqs=[seq]) for run in runs for seq in (2, 3)))
-    assert sorted(told) == sorted(map(str, runs))
 
 
 def test_a_run_that_was_failed_by_a_sweep_is_not_written_any_more(sealer):

@@ -73,13 +73,6 @@ def test_a_transaction_whose_connection_was_closed_fails(opened: Open) -> None:
     assert backend_pid(connection)
 
 
-def test_a_connection_that_is_known_to_be_closed_is_replaced(opened: Open) -> None:
-    one = opened()
-    first = backend_pid(one)
-    one.connection.close()
-    assert backend_pid(one) != first
-
-
 def test_a_closed_connection_is_dropped_without_opening_another(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,14 +135,6 @@ def test_a_wrong_address_is_one_line_without_the_password(
         opened(PASSWORD="hunter2", **changes).ensure_connection()
     assert "\n" not in str(caught.value)
     assert "hunter2" not in str(caught.value)
-
-
-def test_is_registered_as_a_user_of_the_embedded_server() -> None:
-    cluster = connection.settings_dict.get(EMBEDDED)
-    if cluster is None:
-        pytest.skip("the tests run on an external server")
-    backend_pid(connection)
-    assert cluster.users_lock in supervise._user_locks
 
 
 def test_an_embedded_server_that_cannot_run_is_unavailable(

@@ -43,22 +43,6 @@ def test_survives_the_keepers_command_line() -> None:
     assert Cluster.from_json(cluster.to_json()) == cluster
 
 
-def test_all_private_files_are_in_the_base_folder() -> None:
-    cluster = Cluster("/h", "/h/postgres", "/h/postgres/run", ME, ME, 1.0, 1)
-    paths = {
-        cluster.data_folder,
-        cluster.configuration_folder,
-        cluster.keeper_lock,
-        cluster.users_lock,
-        cluster.server_lock,
-        cluster.postmaster_lock,
-    }
-    assert {os.path.dirname(path) for path in paths} == {"/h/postgres"}
-    assert len(paths) == 6
-    assert cluster.socket_file == "/h/postgres/run/.s.PGSQL.5432"
-    assert cluster.log_file == "/h/logs/postgres.log"
-
-
 @pytest.mark.parametrize(
     ("mode", "account", "expected"),
     [

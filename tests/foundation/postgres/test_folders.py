@@ -31,11 +31,6 @@ def test_makes_the_folders_above_a_home(own: Cluster) -> None:
     assert mode(home) == 0o700
 
 
-def test_may_be_repeated(own: Cluster) -> None:
-    folders.prepare_folders(own)
-    folders.prepare_folders(own)
-
-
 def test_lets_the_servers_account_through_roots_own_folders(cluster: Cluster) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root gives folders away")

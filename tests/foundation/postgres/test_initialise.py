@@ -18,16 +18,18 @@ def ready(cluster: Cluster) -> Cluster:
 
 @pytest.fixture
 def scripted(ready: Cluster, tmp_path: Path) -> Callable[[str], str]:
-    """Make a folder of programs whose initdb is a script."""
+    """Make a folder of programs whose initdb is a script, and whose server notes what it reads."""
 
     def make(script: str) -> str:
-        program = tmp_path / "programs" / "bin" / "initdb"
-        program.parent.mkdir(parents=True)
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        for path in (program, *program.parents):
+        folder = tmp_path / "programs" / "bin"
+        folder.mkdir(parents=True)
+        for name, text in (("initdb", script), ("postgres", 'cat > "$3/sql"')):
+            (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+            (folder / name).chmod(0o755)
+        for path in (folder, *folder.parents):
             if path.is_relative_to(tmp_path.parents[1]):
                 path.chmod(0o755)
-        return str(program.parents[1])
+        return str(folder.parent)
 
     return make
 
@@ -55,7 +57,8 @@ def test_leftovers_of_a_killed_start_are_replaced(
     Path(f"{ready.data_folder}.new").mkdir()
     Path(f"{ready.data_folder}.new", "half").touch()
     initialise.create_cluster(ready, scripted('touch "$2/whole"'))
-    assert os.listdir(ready.data_folder) == ["whole"]
+    assert set(os.listdir(ready.data_folder)) == {"whole", "sql"}
+    assert "CREATE DATABASE foregate" in Path(ready.data_folder, "sql").read_text()
 
 
 @pytest.mark.usefixtures("as_oneself")
@@ -91,14 +94,17 @@ def test_a_folder_that_cannot_be_made_is_named(
 def test_data_of_another_version_is_left_alone_with_instructions(ready: Cluster) -> None:
     Path(ready.data_folder).mkdir()
     Path(ready.data_folder, "PG_VERSION").write_text("16\n")
-    with pytest.raises(ServerError, match=r"written by PostgreSQL 16 .*backup.*restore"):
-        initialise.check_version(ready)
+    with pytest.raises(ServerError, match=r"written by PostgreSQL 16 .*manage.py upgrade"):
+        initialise.check_version(ready, "/none")
+    Path(ready.data_folder, "PG_VERSION").write_text("99\n")
+    with pytest.raises(ServerError, match=r"written by PostgreSQL 99 .*use the newer Foregate"):
+        initialise.check_version(ready, "/none")
 
 
 def test_a_data_folder_without_a_version_is_named(ready: Cluster) -> None:
     Path(ready.data_folder).mkdir()
     with pytest.raises(ServerError, match="PG_VERSION: No such file"):
-        initialise.check_version(ready)
+        initialise.check_version(ready, "/none")
 
 
 @pytest.mark.parametrize(

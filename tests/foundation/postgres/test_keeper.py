@@ -9,7 +9,6 @@ import pytest
 
 from gateway_project.foundation.postgres import folders, keeper, locks, postmaster
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
-from tests.patience import PATIENCE_S
 
 
 class FakeServer:
@@ -167,30 +166,6 @@ def test_reports_in_one_line_why_there_is_no_server(
     assert locks.is_free(stage.cluster.keeper_lock)
 
 
-def test_polls_a_server_that_is_not_its_child_more_often(stage: Stage) -> None:
-    patient = stage.cluster._replace(linger_s=60.0)
-    child, adopted = FakeServer(lambda: True), FakeServer(lambda: True, is_child=False)
-    assert keeper._compute_tick_s(patient, child) == keeper.MAX_TICK_S
-    assert keeper._compute_tick_s(patient, adopted) == keeper.ADOPTED_TICK_S
-    assert keeper._compute_tick_s(patient._replace(linger_s=0.0), child) == 0.05
-
-
-def test_signals_reach_the_pipe() -> None:
-    numbers = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    reader = keeper._open_signal_pipe()
-    try:
-        os.kill(os.getpid(), signal.SIGHUP)
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert keeper._wait_for_signal(reader, PATIENCE_S)
-        assert not keeper._wait_for_signal(reader, 0.0)
-    finally:
-        os.close(signal.set_wakeup_fd(-1))
-        os.close(reader)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def test_drops_root_for_a_users_home(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[tuple[object, ...]] = []
     for name in ("initgroups", "setgid", "setuid"):
@@ -201,35 +176,3 @@ def test_drops_root_for_a_users_home(stage: Stage, monkeypatch: pytest.MonkeyPat
     alice = stage.cluster.keeper._replace(uid=1001, gid=1002, name="alice")
     keeper._drop_privileges(stage.cluster._replace(keeper=alice))
     assert done == [("initgroups", "alice", 1002), ("setgid", 1002), ("setuid", 1001)]
-
-
-@pytest.mark.parametrize(
-    ("line", "logged"), [(keeper.READY_REPORT, True), (keeper.BUSY_REPORT, False)]
-)
-def test_reports_one_line_and_detaches_from_the_reader(
-    capsys: pytest.CaptureFixture[str], line: str, *, logged: bool
-) -> None:
-    reader, writer = os.pipe()
-    keeper._make_reporter(writer)(line)
-    assert os.read(reader, 100) == f"{line}\n".encode()
-    assert os.read(reader, 100) == b""
-    assert (line in capsys.readouterr().err) is logged
-    os.close(reader)
-    os.close(writer)
-
-
-def test_reporting_to_a_process_that_is_gone_is_harmless() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    keeper._make_reporter(writer)(keeper.READY_REPORT)
-    os.close(writer)
-
-
-@pytest.mark.parametrize("exists", [True, False])
-def test_shows_its_process_name_where_supported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exists: bool
-) -> None:
-    shown = tmp_path / "comm" if exists else tmp_path / "none" / "comm"
-    monkeypatch.setattr(keeper, "COMM_FILE", str(shown))
-    keeper._set_process_title(keeper.KEEPER_TITLE)
-    assert shown.exists() is exists

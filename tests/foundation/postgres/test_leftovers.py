@@ -51,10 +51,6 @@ def test_removes_the_files_of_a_dead_server(data: Cluster) -> None:
     assert os.listdir(data.data_folder) == []
 
 
-def test_without_leftovers_there_is_nothing_to_do(data: Cluster) -> None:
-    leftovers.clear_leftovers(data)
-
-
 def test_a_process_that_reused_the_dead_servers_pid_is_left_alone(
     data: Cluster, bystander: subprocess.Popen[bytes]
 ) -> None:
@@ -113,10 +109,3 @@ def test_without_proc_the_system_is_asked_for_the_processes(
         monkeypatch.setattr(leftovers, "KILL_S", PATIENCE_S)
         leftovers.clear_leftovers(data)
         assert process.wait(PATIENCE_S) < 0
-
-
-def test_a_process_that_ends_during_the_check_is_not_a_holder() -> None:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait(PATIENCE_S)
-    assert not leftovers._has_open(process.pid, "/x")
-    assert leftovers._read_working_folder(process.pid) is None

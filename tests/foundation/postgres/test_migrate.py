@@ -34,7 +34,7 @@ def test_a_missing_migration_of_any_app_keeps_the_gateway_from_serving(settings:
         last = max(name for label, name in recorder.applied_migrations() if label == app)
         recorder.record_unapplied(app, last)
         with pytest.raises(
-            migrate.MigrationsPending, match=rf"such as {app}\.{last}; run `manage.py migrate`"
+            migrate.MigrationsPending, match=rf"such as {app}\.{last}; run `manage.py upgrade`"
         ):
             load()
         recorder.record_applied(app, last)

@@ -1,14 +1,14 @@
 """Start, adopt, watch and stop a real server, as its keeper does."""
 
-import errno
 import os
 import signal
-import struct
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 
 from gateway_project.foundation.postgres import (
@@ -19,9 +19,8 @@ from gateway_project.foundation.postgres import (
     locks,
     pidfile,
     postmaster,
-    wire,
 )
-from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from gateway_project.foundation.postgres.cluster import NAME, PORT, Cluster, ServerError
 from gateway_project.foundation.postgres.postmaster import Postmaster
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.homes import located, temporary_home
@@ -54,8 +53,14 @@ def server(data: Cluster, programs: str) -> Iterator[Postmaster]:
 
 
 def query(cluster: Cluster, sql: str) -> str:
-    with wire.WireSession(cluster.socket_file, database="foregate") as session:
-        return session.execute(sql)
+    with connect(cluster) as connection:
+        return connection.execute(sql).statusmessage or ""
+
+
+def connect(cluster: Cluster) -> psycopg.Connection:
+    return psycopg.connect(
+        host=cluster.socket_folder, port=PORT, user=NAME, dbname=NAME, autocommit=True
+    )
 
 
 def test_a_first_start_makes_a_private_data_folder_with_checksums(
@@ -81,7 +86,6 @@ def test_a_first_start_makes_a_private_data_folder_with_checksums(
 def test_a_started_server_has_the_database_and_pgvector(server: Postmaster, data: Cluster) -> None:
     assert server.is_child()
     assert server.is_alive()
-    assert wire.probe_server(data.socket_file).state is wire.SocketState.READY
     installed = "SELECT FROM pg_extension WHERE extname = 'vector' AND extversion >= '0.8'"
     assert query(data, installed) == "SELECT 1"
 
@@ -119,9 +123,9 @@ def test_a_killed_server_is_noticed_and_its_successor_has_all_committed_rows(
 
 def test_busy_processes_of_a_killed_server_are_ended(data: Cluster, programs: str) -> None:
     first = postmaster.ensure_server(data, programs)
-    endless = b"SELECT count(*) FROM generate_series(1, 1000000000000000)\0"
-    with wire.WireSession(data.socket_file, database="foregate") as session:
-        session._socket.sendall(b"Q" + struct.pack("!I", len(endless) + 4) + endless)
+    with closing(connect(data)) as connection:
+        endless = b"SELECT count(*) FROM generate_series(1, 1000000000000000)"
+        connection.pgconn.send_query(endless)
         (busy,) = processes.until(lambda: [p for p in processes.of(data) if _is_busy(p)])
         os.kill(first.pid, signal.SIGKILL)
         processes.until(lambda: not first.is_alive())
@@ -155,14 +159,12 @@ def test_an_adopted_server_can_be_stopped(data: Cluster, programs: str) -> None:
     processes.until(lambda: not server.is_alive())
 
 
-def test_an_adopted_server_that_does_not_answer_is_named(
+def test_a_server_that_does_not_say_its_process_id_is_named(
     server: Postmaster, data: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postmaster, "ANSWER_TIMEOUT_S", 0.05)
-    monkeypatch.setattr(
-        wire, "probe_server", lambda *_, **__: wire.ProbeResult(wire.SocketState.STARTING)
-    )
-    with pytest.raises(ServerError, match=f"kill -QUIT {server.pid}"):
+    monkeypatch.setattr(postmaster, "PIDFILE_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(pidfile, "read_pid", lambda cluster: None)
+    with pytest.raises(ServerError, match="does not say its process id"):
         postmaster.ensure_server(data, "/none")
 
 
@@ -189,68 +191,15 @@ def test_a_server_that_exits_at_start_reports_the_reason(data: Cluster, programs
     processes.until(lambda: not processes.of(data))
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        (wire.SocketState.REFUSING, "refuses its keeper"),
-        (wire.SocketState.ABSENT, "does not answer"),
-    ],
-)
-def test_a_server_that_cannot_be_used_is_stopped_again(
-    data: Cluster,
-    programs: str,
-    monkeypatch: pytest.MonkeyPatch,
-    state: wire.SocketState,
-    said: str,
+def test_a_server_that_does_not_come_up_is_stopped_again(
+    data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postmaster, "ANSWER_TIMEOUT_S", 0.0)
-    monkeypatch.setattr(wire, "probe_server", lambda *_, **__: wire.ProbeResult(state))
-    with pytest.raises(ServerError, match=said):
+    monkeypatch.setattr(postmaster, "PIDFILE_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(pidfile, "is_ready", lambda cluster, pid: False)
+    monkeypatch.setattr(pidfile, "is_starting", lambda cluster: False)
+    with pytest.raises(ServerError, match="does not start"):
         postmaster.ensure_server(data, programs)
     processes.until(lambda: not processes.of(data))
-
-
-def test_a_database_that_cannot_be_prepared_is_an_error(
-    data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> str:
-        raise wire.ServerRefusal("58P01", "could not open extension control file")
-
-    monkeypatch.setattr(wire.WireSession, "execute", refuse)
-    monkeypatch.setattr(
-        wire,
-        "probe_server",
-        lambda *_, **__: wire.ProbeResult(wire.SocketState.READY) if _answers(data) else ABSENT,
-    )
-    with pytest.raises(ServerError, match="could not open extension control file"):
-        postmaster.ensure_server(data, programs)
-
-
-def test_a_server_lost_while_its_database_is_prepared_is_not_blamed_on_the_folder(
-    data: Cluster, programs: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lose_connection(*_: object) -> str:
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-
-    monkeypatch.setattr(wire.WireSession, "execute", lose_connection)
-    monkeypatch.setattr(
-        wire,
-        "probe_server",
-        lambda *_, **__: wire.ProbeResult(wire.SocketState.READY) if _answers(data) else ABSENT,
-    )
-    with pytest.raises(ServerError, match=r"did not stay reachable: .*Broken pipe"):
-        postmaster.ensure_server(data, programs)
-
-
-ABSENT = wire.ProbeResult(wire.SocketState.ABSENT)
-
-
-def _answers(cluster: Cluster) -> bool:
-    try:
-        with wire.WireSession(cluster.socket_file, database="postgres"):
-            return True
-    except (OSError, wire.ServerRefusal):
-        return False
 
 
 def test_a_program_that_is_missing_is_named(data: Cluster) -> None:
@@ -268,16 +217,6 @@ def test_a_server_that_cannot_take_its_lock_is_not_started(
     monkeypatch.setattr(locks, "is_record_held", lambda path: False)
     with pytest.raises(ServerError, match="does not start: Exception occurred in preexec_fn"):
         postmaster.ensure_server(data, programs)
-
-
-def test_a_server_that_ends_before_the_stop_signal_counts_as_stopped(
-    data: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended = subprocess.Popen(["/bin/true"])
-    ended.wait()
-    server = Postmaster(data, ended.pid, None)
-    monkeypatch.setattr(server, "is_alive", lambda: True)
-    server.stop()
 
 
 def test_another_servers_processes_on_the_data_are_an_error(

@@ -99,11 +99,8 @@ def test_without_a_provider_there_is_no_button_and_no_way(home):
         assert answer.status_code == 404
 
 
-def test_a_secret_may_be_in_a_file_and_be_sent_in_the_form(idp, settings, tmp_path):
+def test_a_secret_may_be_sent_in_the_form(idp):
     idp.auth_methods = ["client_secret_post"]
-    file = tmp_path / "secret"
-    file.write_text(CLIENT_SECRET + "\n")
-    configure(settings, oidc_client_secret=None, oidc_client_secret_file=file)
     browser, _ = sign_in(idp)
     assert user_of(browser).username == "ann"
 

@@ -194,6 +194,14 @@ class TestOperations:
         assert unknown.status_code == 404
         assert AuditEntry.objects.filter(action__startswith="relation.").count() == 3
 
+    def test_a_server_s_time_limit_is_set_and_cleared(self, root):
+        server = ServerFactory(name="git")
+        for given, status, stored in ((900, 200, 900), (0, 400, 900), (None, 200, None)):
+            answer = root.send("PATCH", "servers/git/", {"call_timeout_s": given})
+            assert answer.status_code == status, answer.content
+            server.refresh_from_db()
+            assert server.call_timeout_s == stored
+
     def test_settings_show_no_secret_and_storage_its_tables(self, root, settings):
         found = root.get("settings/").json()["items"]
         assert {"FOREGATE_HOME", "DATABASE_URL"} <= {one["variable"] for one in found}

@@ -25,6 +25,7 @@ from tests.factories import (
 )
 from tests.gateway.api.conftest import PREFIX, ApiClient, make_client, make_user
 from tests.gateway.api.operations import NOBODY
+from tests.gateway.catalogues import never
 from tools.models import DangerousOperation, Server
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,32 @@ def test_a_problem_says_what_to_do(root):
     assert problem["type"] == "urn:foregate:error:invalid_arguments"
     assert {one["path"] for one in problem["problems"]} == {"/argument", "/tool"}
     assert problem["request_id"] == response["X-Request-ID"]
+
+
+def test_a_call_has_the_time_that_its_client_gives_it(root, world):
+    tool = ToolFactory()
+    body = {"tool": f"{tool.server.name}:{tool.name}", "arguments": {}}
+    refused = root.post("calls/", body | {"timeout_s": world.max_call_s + 1})
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_arguments")
+    assert [one["path"] for one in refused.json()["problems"]] == ["/timeout_s"]
+    assert root.post("calls/", body | {"timeout_s": 90}).status_code == 200
+    assert [called.timeout_s for called in world.upstream.calls] == [90]
+    world.upstream.answer = never
+    late = root.post("calls/", body | {"timeout_s": 0.01})
+    assert (late.status_code, late.json()["code"]) == (504, "deadline_exceeded")
+    assert world.upstream.cancelled.is_set()
+
+
+def test_a_call_returns_what_its_client_selects_and_where_all_of_it_is(root, world):
+    tool = ToolFactory()
+    body = {"tool": f"{tool.server.name}:{tool.name}", "arguments": {}}
+    refused = root.post("calls/", body | {"select": "a["})
+    assert [one["path"] for one in refused.json()["problems"]] == ["/select"]
+    assert world.upstream.calls == []
+    answered = root.post("calls/", body | {"select": "length(@)"}).json()
+    assert answered["result"]["content"][0]["text"] == str(len(tool.name))
+    assert answered["whole"]["uri"].startswith("foregate://result/")
+    assert "whole" not in root.post("calls/", body).json()
 
 
 @pytest.mark.parametrize(

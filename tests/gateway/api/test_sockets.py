@@ -21,7 +21,7 @@ of teams."""
 
 
 def test_every_address_is_listed_with_its_scope():
-    assert {route.path: route.consumer.scope_needed for route in routing.ROUTES} == SOCKETS
+    assert {route.path: route.feed.scope_needed for route in routing.ROUTES} == SOCKETS
 
 
 @pytest.mark.django_db

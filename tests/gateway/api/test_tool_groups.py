@@ -7,7 +7,7 @@ from gateway_project.access import tokens
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.models import ApiToken, AuditEntry
 from gateway_project.use_cases import curate_tool_groups
-from gateway_project.use_cases.curate_tool_groups import InvalidToolGroup
+from gateway_project.use_cases.refusals import InvalidEntry
 from graph.models import ToolDependency
 from tests.execution.asking import waiting
 from tests.factories import (
@@ -230,7 +230,7 @@ def test_a_use_case_says_what_it_cannot_store():
     caller = Caller(
         user="a", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="command"
     )
-    with pytest.raises(InvalidToolGroup, match="lower-case"):
+    with pytest.raises(InvalidEntry, match="lower-case"):
         curate_tool_groups.save_group(caller, "No", {})
     with pytest.raises(UnknownToolGroup):
         curate_tool_groups.save_group(caller, "none", {}, adds=False)

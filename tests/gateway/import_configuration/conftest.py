@@ -8,8 +8,8 @@ from execution.models import SpeculationBudget
 from gateway_project.access import roles
 from gateway_project.access.callers import LOCAL_ADMIN
 from gateway_project.use_cases.curate_relations import curate_relation, reject_relations
-from gateway_project.use_cases.grant_speculation import grant_speculation
-from gateway_project.use_cases.register_servers import register_servers
+from gateway_project.use_cases.curate_servers import register_servers
+from gateway_project.use_cases.curate_speculation import grant_speculation
 from graph.record import RelationClaim
 from graph.relations import RelationKind
 from tests.factories import (

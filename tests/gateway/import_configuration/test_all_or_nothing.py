@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_project.use_cases import change_roles
+from gateway_project.use_cases import curate_people
 from tests.gateway.import_configuration.installation import EMPTY, snapshot
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def test_a_failure_at_the_end_takes_everything_back(filled, monkeypatch):
     def fail(*_):
         raise RuntimeError("gone")
 
-    monkeypatch.setattr(change_roles, "change_roles", fail)
+    monkeypatch.setattr(curate_people, "change_roles", fail)
     before = snapshot()
     with pytest.raises(RuntimeError, match="gone"):
         filled.load(wanted, prune=True)

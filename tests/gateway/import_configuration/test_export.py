@@ -8,8 +8,8 @@ from django.contrib.auth import get_user_model
 from gateway_project.access import roles
 from gateway_project.configuration.document import write_document
 from gateway_project.foundation.caller import Caller
+from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
 from gateway_project.use_cases.import_configuration import export_configuration
-from gateway_project.use_cases.register_servers import RegistrationNotPermitted
 from graph.relations import SHIPPED
 from tests.factories import EvidenceFactory, RelationFactory, ServerFactory, ToolFactory
 from tests.gateway.import_configuration.installation import CANARY, EMPTY, Installation, snapshot

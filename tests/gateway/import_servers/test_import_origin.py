@@ -7,15 +7,10 @@ from django.core.management.base import CommandError
 
 from gateway_project.management import error_text
 from tests.factories import UserFactory
-from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run
+from tests.gateway.import_servers.importing import GIT, TIME, names, run
 from tools.models import Server
 
 pytestmark = pytest.mark.django_db
-
-
-def test_a_server_that_the_client_switched_off_is_imported_switched_off(write):
-    run(write(git=GIT | {"disabled": True}))
-    assert not Server.objects.get().enabled
 
 
 def test_a_server_remembers_the_whole_path_of_its_file(write, tmp_path, monkeypatch):
@@ -23,13 +18,6 @@ def test_a_server_remembers_the_whole_path_of_its_file(write, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     run("x.json")
     assert Server.objects.get().source == str(tmp_path / "x.json")
-
-
-def test_the_servers_of_claude_desktop_are_found(write, monkeypatch):
-    monkeypatch.setattr("sys.platform", "linux")
-    write(path=".config/Claude/claude_desktop_config.json", git=GIT)
-    assert changes(report("claude-desktop")) == {"git": "added"}
-    assert Server.objects.get().source == "claude-desktop"
 
 
 def test_the_servers_of_claude_code_are_those_of_project_folder_and_user(write, tmp_path):
@@ -48,15 +36,6 @@ def test_the_servers_of_claude_code_are_those_of_project_folder_and_user(write, 
         "user": TIME["command"],
         "local": "l",
     }
-
-
-@pytest.mark.parametrize("other", ["{}", '{"numStartups": 3}', "{broken"])
-def test_a_file_of_claude_code_without_servers_does_not_spoil_the_other(write, other):
-    write(path="project/.mcp.json", git=GIT)
-    write(other, path=".claude.json")
-    _, err = run("claude-code")
-    assert (".claude.json: " in err) is (other == "{broken")
-    assert names() == {"git"}
 
 
 @pytest.mark.parametrize("client", ["claude-code", "claude-desktop"])

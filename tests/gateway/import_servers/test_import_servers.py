@@ -6,9 +6,9 @@ from django.core.management.base import CommandError
 
 from gateway_project.foundation import sealing
 from gateway_project.models import AuditEntry
-from gateway_project.use_cases.register_servers import InvalidServerEntry
+from gateway_project.use_cases.refusals import InvalidEntry
 from tests.factories import TeamFactory
-from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run, trusted
+from tests.gateway.import_servers.importing import GIT, TIME, changes, names, report, run
 from tools.models import Server
 from tools.store import launches
 
@@ -55,15 +55,9 @@ def test_servers_are_imported_for_one_team(write):
     run(write(git=GIT), "--team", "red")
     run(write(git=GIT | {"command": "pipx"}))
     assert Server.objects.get(name="git").team.name == "red"
-    with pytest.raises(InvalidServerEntry, match="no team 'blue'"):
+    with pytest.raises(InvalidEntry, match="no team 'blue'"):
         run(write(time=TIME), "--team", "blue")
     assert names() == {"git"}
-
-
-def test_servers_that_are_not_in_the_file_are_left_alone(write):
-    run(write(git=GIT))
-    run(write(time=TIME))
-    assert names() == {"git", "time"}
 
 
 def test_a_dry_run_says_what_would_change_and_stores_nothing(write, home):
@@ -76,13 +70,6 @@ def test_a_dry_run_says_what_would_change_and_stores_nothing(write, home):
     assert names() == {"git", "time"}
     assert Server.objects.get(name="git").command == "uvx"
     assert not AuditEntry.objects.exists()
-
-
-def test_a_dry_run_lists_the_changes_of_a_server(write):
-    run(write(git=GIT), "--trust", "git")
-    (server,) = report(write(git=GIT | {"env": {}}), "--dry-run", "--trust", "none")["servers"]
-    assert server == {"name": "git", "change": "update", "fields": ["trusted", "env"]}
-    assert trusted() == {"git"}
 
 
 def test_a_dry_run_creates_no_user_and_no_key(write, home):

@@ -106,9 +106,3 @@ def test_a_dry_run_or_explicit_option_is_not_prompted(write, answer, options):
     asked = answer("all")
     run(write(git=GIT), *options)
     assert asked == []
-
-
-def test_without_servers_nothing_is_prompted(write, answer):
-    asked = answer("all")
-    run(write())
-    assert asked == []

@@ -16,7 +16,7 @@ from gateway_project.access import callers, roles
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.shares import Bound
-from gateway_project.live import consumers, hub, mailbox, run_feed
+from gateway_project.live import feed, hub, routing, run_feed
 from tests.execution.stored import change, changes, held, write
 from tests.factories import MembershipFactory, TeamFactory, UserFactory
 from tests.gateway.live.viewing import sign_in
@@ -67,13 +67,13 @@ async def test_an_unknown_address_is_refused(theatre, ann):
 async def test_who_is_not_signed_in_gets_nothing(theatre, cookie):
     line = theatre.line(RUNS, cookie)
     await line.connect()
-    assert await line.read_end() == mailbox.SIGNED_OUT.code
+    assert await line.read_end() == feed.SIGNED_OUT.code
 
 
 async def test_a_role_without_the_scope_gets_nothing(theatre, ann):
     await run_in_database_thread(roles.set_roles, ann, ["viewer"])
     async with theatre.watch(ann, "/live/approvals/") as line:
-        assert await line.read_end() == mailbox.NOT_PERMITTED.code
+        assert await line.read_end() == feed.NOT_PERMITTED.code
     async with theatre.watch(ann, RUNS) as line:
         assert (await line.read())["type"] == "start"
 
@@ -82,7 +82,7 @@ async def test_a_run_of_somebody_else_does_not_exist(theatre, ann, sealer):
     bobs = await run_in_database_thread(started, sealer, UserFactory.build(username="bob"))
     for run in (bobs, uuid4()):
         async with theatre.watch(ann, run_path(run)) as line:
-            assert await line.read_end() == mailbox.UNKNOWN.code
+            assert await line.read_end() == feed.UNKNOWN.code
 
 
 async def test_a_run_is_followed_from_its_start(theatre, ann, sealer):
@@ -191,7 +191,7 @@ async def test_many_viewers_of_a_run_cost_no_more_reads_than_one(
 async def test_a_viewer_who_does_not_read_is_dropped_and_others_go_on(
     theatre, ann, sealer, monkeypatch
 ):
-    monkeypatch.setattr(mailbox, "MAX_WAITING", 3)
+    monkeypatch.setattr(feed, "MAX_WAITING", 3)
     run = await run_in_database_thread(started, sealer, ann)
     async with theatre.watch(ann, run_path(run)) as line:
         await line.read_until("start")
@@ -200,24 +200,24 @@ async def test_a_viewer_who_does_not_read_is_dropped_and_others_go_on(
             await other.read_until("start")
             for number in range(5):
                 seat.mailbox.put(f'{{"type": "filler", "number": {number}}}')
-            assert await line.read_end() == mailbox.SLOW.code
+            assert await line.read_end() == feed.SLOW.code
             await run_in_database_thread(write, sealer, changes(run, seqs=[2]))
             assert (await other.read_until("changes"))["events"][0]["seq"] == 2
 
 
 CHANGES = {
-    "signs out": (lambda _user: Session.objects.all().delete(), mailbox.SIGNED_OUT),
+    "signs out": (lambda _user: Session.objects.all().delete(), feed.SIGNED_OUT),
     "is deactivated": (
         lambda user: get_user_model().objects.filter(pk=user.pk).update(is_active=False),
-        mailbox.SIGNED_OUT,
+        feed.SIGNED_OUT,
     ),
     "gets another password": (
         lambda user: get_user_model().objects.filter(pk=user.pk).update(password="!new"),
-        mailbox.SIGNED_OUT,
+        feed.SIGNED_OUT,
     ),
-    "loses a role": (lambda user: roles.set_roles(user, ["viewer"]), mailbox.RIGHTS_CHANGED),
-    "comes into a team": (lambda user: MembershipFactory(user=user), mailbox.RIGHTS_CHANGED),
-    "is in no team as the first is created": (lambda _user: TeamFactory(), mailbox.RIGHTS_CHANGED),
+    "loses a role": (lambda user: roles.set_roles(user, ["viewer"]), feed.RIGHTS_CHANGED),
+    "comes into a team": (lambda user: MembershipFactory(user=user), feed.RIGHTS_CHANGED),
+    "is in no team as the first is created": (lambda _user: TeamFactory(), feed.RIGHTS_CHANGED),
 }
 
 
@@ -236,7 +236,7 @@ async def test_leaving_a_team_ends_the_connection(theatre, ann):
     async with theatre.watch(ann, RUNS) as line:
         await line.read()
         await run_in_database_thread(member.delete)
-        assert await line.read_end() == mailbox.RIGHTS_CHANGED.code
+        assert await line.read_end() == feed.RIGHTS_CHANGED.code
 
 
 async def test_choosing_another_team_ends_the_connection(theatre, ann):
@@ -245,7 +245,7 @@ async def test_choosing_another_team_ends_the_connection(theatre, ann):
     async with theatre.watch(ann, RUNS, cookie) as line:
         await line.read()
         await run_in_database_thread(choose_team, cookie, teams[1])
-        assert await line.read_end() == mailbox.RIGHTS_CHANGED.code
+        assert await line.read_end() == feed.RIGHTS_CHANGED.code
 
 
 def choose_team(cookie, team):
@@ -260,14 +260,14 @@ async def test_a_viewer_whose_run_is_deleted_is_told_so(theatre, ann, sealer):
         await line.read_until("start")
         await run_in_database_thread(WorkflowExecution.objects.all().delete)
         theatre.hub.deliver(None)
-        assert await line.read_end() == mailbox.UNKNOWN.code
+        assert await line.read_end() == feed.UNKNOWN.code
 
 
 async def test_a_viewer_who_sends_something_is_ended(theatre, ann):
     async with theatre.watch(ann, RUNS) as line:
         await line.read()
         await line.send_text("hello")
-        assert await line.read_end() == mailbox.SILENT.code
+        assert await line.read_end() == feed.SILENT.code
 
 
 async def test_a_full_process_asks_to_come_back_later(theatre, ann, monkeypatch):
@@ -275,7 +275,7 @@ async def test_a_full_process_asks_to_come_back_later(theatre, ann, monkeypatch)
     async with theatre.watch(ann, RUNS) as line:
         await line.read()
         async with theatre.watch(ann, RUNS) as second:
-            assert await second.read_end() == mailbox.BUSY.code
+            assert await second.read_end() == feed.BUSY.code
 
 
 async def test_a_user_has_at_most_so_many_connections_and_others_still_connect(
@@ -287,7 +287,7 @@ async def test_a_user_has_at_most_so_many_connections_and_others_still_connect(
         await first.read()
         await second.read()
         async with theatre.watch(ann, RUNS) as third:
-            assert await third.read_end() == mailbox.CROWDED.code
+            assert await third.read_end() == feed.CROWDED.code
         async with theatre.watch(bob, RUNS) as other:
             assert (await other.read())["type"] == "start"
     async with theatre.watch(ann, RUNS) as again:
@@ -301,9 +301,9 @@ async def test_without_the_database_a_viewer_is_asked_to_come_back_later(
         raise OperationalError("connection refused")
 
     cookie = await run_in_database_thread(sign_in, ann)
-    monkeypatch.setattr(consumers, "load_viewer", fail)
+    monkeypatch.setattr(routing, "load_viewer", fail)
     async with theatre.watch(ann, RUNS, cookie) as line:
-        assert await line.read_end() == mailbox.BUSY.code
+        assert await line.read_end() == feed.BUSY.code
 
 
 async def test_a_feed_says_when_it_lost_the_database_and_catches_up_after(
@@ -335,7 +335,7 @@ async def test_a_broken_feed_ends_its_viewers_and_is_made_anew(theatre, ann, sea
         with monkeypatch.context() as patched:
             patched.setattr(run_feed.RunFeed, "_load_changes", None)
             theatre.hub.deliver(None)
-            assert await line.read_end() == mailbox.FAILED.code
+            assert await line.read_end() == feed.FAILED.code
     async with theatre.watch(ann, run_path(run)) as line:
         assert (await line.read())["type"] == "start"
 

@@ -9,13 +9,13 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from execution.models import Approval, Speculation
-from execution.prediction_outcome import Verdict
+from execution.speculation.outcome import Verdict
 from execution.store import grants, speculations, views
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.live import row_feeds
-from gateway_project.live.mailbox import Mailbox
+from gateway_project.live import list_feeds
+from gateway_project.live.feed import Mailbox
 from gateway_project.live.routing import ROUTES
 from gateway_project.live.viewers import Viewer
 from gateway_project.use_cases import decide_approval
@@ -105,7 +105,7 @@ async def test_after_a_gap_a_list_is_sent_anew(theatre, ann, sealer):
 
 
 async def test_more_changes_than_are_read_at_once_are_a_gap(theatre, ann, monkeypatch):
-    monkeypatch.setattr(row_feeds, "MAX_CHANGED", 2)
+    monkeypatch.setattr(list_feeds, "MAX_CHANGED", 2)
     async with theatre.watch(ann, "/live/runs/") as line:
         await line.read()
         for _ in range(3):
@@ -158,7 +158,7 @@ async def test_the_switch_and_predictions_show_at_once(theatre, ann):
 
 
 async def test_the_switch_shows_also_among_predictions_of_others():
-    feed, mailbox = row_feeds.SpeculationsFeed(), Mailbox()
+    feed, mailbox = list_feeds.SpeculationsFeed(), Mailbox()
     approver = decide_approval.Approver(user="ann", teams=frozenset(), is_superuser=False)
     viewer = Viewer(caller=caller_of("ann"), approver=approver)
     (start,) = await feed.attach(mailbox, viewer, after=0)

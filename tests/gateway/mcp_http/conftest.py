@@ -23,7 +23,7 @@ from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import callers
-from gateway_project.mcp.http import address, body, event_reply, legacy, protocol, serve
+from gateway_project.mcp.http import address, body, exchange, protocol, serve
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.application import Application
 from gateway_project.mcp.http.names import load_allowed_names
@@ -76,6 +76,12 @@ class Tokens:
         return {key: self.good[key] for key in digests if key in self.good}
 
 
+@pytest.fixture(autouse=True)
+def _constant_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the server answer `tools/list` itself: `Handled` serves calls alone."""
+    monkeypatch.setenv("FOREGATE_EXPOSURE", "meta")
+
+
 @dataclass(kw_only=True)
 class Handled:
     """What calls did.
@@ -89,8 +95,8 @@ class Handled:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     release: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def __call__(self, readiness: Any, ctx: Any, params: Any) -> CallToolResult:
-        given = params.arguments or {}
+    async def __call__(self, readiness: Any, ctx: Any) -> CallToolResult:
+        given = ctx.params.get("arguments") or {}
         asked = given.get("arguments", {})
         if given["tool"] == "count_and_hang":
             await ctx.session.report_progress(1, 2)
@@ -330,7 +336,6 @@ def _patient(monkeypatch):
     for module, name in (
         (protocol, "HEADERS_TIMEOUT_S"),
         (body, "CHUNK_TIMEOUT_S"),
-        (legacy, "KEEP_ALIVE_S"),
-        (event_reply, "PING_INTERVAL_S"),
+        (exchange, "PING_INTERVAL_S"),
     ):
         monkeypatch.setattr(module, name, PATIENCE_S)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway_project.mcp.http import event_reply, modern, protocol
+from gateway_project.mcp.http import exchange, protocol
+from gateway_project.mcp.http.request import HttpRequest
 from gateway_project.readiness import Gateway
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.mcp_http.conftest import LOCAL, called, caller, listening, until
@@ -82,19 +83,19 @@ async def test_a_lone_result_is_one_json_body():
 
 
 async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
-    monkeypatch.setattr(event_reply, "PING_INTERVAL_S", 0.02)
-    monkeypatch.setattr(modern, "WATCH_AFTER_S", 0.0)
+    monkeypatch.setattr(exchange, "PING_INTERVAL_S", 0.02)
+    monkeypatch.setattr(exchange, "WATCH_AFTER_S", 0.0)
     async with listening() as gateway, await gateway.call("hang") as response:
         assert response.content_type == "text/event-stream"
         for _ in range(2):
-            assert await response.content.readuntil(b"\r\n\r\n") == event_reply.PING
+            assert await response.content.readuntil(b"\r\n\r\n") == exchange.PING
         gateway.handled.release.set()
         assert [event["result"]["isError"] for event in await events(response)] == [False]
 
 
 @pytest.mark.parametrize("watched_after_s", [0.0, 0.05])
 async def test_a_client_that_leaves_ends_its_call_whenever_that_is(monkeypatch, watched_after_s):
-    monkeypatch.setattr(modern, "WATCH_AFTER_S", watched_after_s)
+    monkeypatch.setattr(exchange, "WATCH_AFTER_S", watched_after_s)
     async with listening() as gateway:
         calling = asyncio.ensure_future(gateway.text("hang"))
         await gateway.handled.began.wait()
@@ -133,16 +134,22 @@ async def test_an_answer_that_cannot_be_written_is_an_error_under_its_id(kind):
         assert answer["error"]["data"] == {"foregate/error": {"code": "internal_error"}}
 
 
-async def test_a_notification_that_cannot_be_written_is_left_out():
+def make_exchange():
     sent = []
 
     async def send(message):
         sent.append(message)
 
-    reply = event_reply.EventReply(1, send, event_reply.AcceptedForms(json=True, events=True))
-    await reply.send_event({"method": "notifications/message", "params": {"data": "\ud83d"}})
+    scope = {"method": "POST", "path": "/mcp", "headers": []}
+    request = HttpRequest(scope, None, send)
+    return exchange.Exchange(request, 1, {}), sent
+
+
+async def test_a_notification_that_cannot_be_written_is_left_out():
+    reply, sent = make_exchange()
+    await reply.notify("notifications/message", {"data": "\ud83d"})
     assert sent == []
-    await reply.send_result({"result": {}}, status=200)
+    await reply.send_result({"result": {}}, 200)
     assert sent[-1]["body"] == b'{"jsonrpc":"2.0","id":1,"result":{}}'
 
 
@@ -162,14 +169,9 @@ async def test_a_body_that_is_no_json_that_can_be_read_is_refused_under_its_id(v
 
 
 async def test_nothing_is_sent_after_the_result():
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    reply = event_reply.EventReply(1, send, event_reply.AcceptedForms(json=True, events=True))
-    await reply.send_result({"result": {}}, status=200)
-    await reply.send_event({"method": "late"})
+    reply, sent = make_exchange()
+    await reply.send_result({"result": {}}, 200)
+    await reply.notify("late", None)
     await reply.send_ping()
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from gateway_project.access import bearers
-from tests.gateway.mcp_http.conftest import code_of, listening
+from tests.gateway.mcp_http.conftest import called, code_of, listening
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +39,15 @@ async def test_streams_of_a_token_end_with_it():
             assert response.status == 401
 
 
-async def test_calls_of_a_token_end_with_it():
+@pytest.mark.parametrize("is_in_session", [False, True])
+async def test_calls_of_a_token_end_with_it(is_in_session):
     async with listening() as gateway:
-        call = asyncio.ensure_future((await gateway.call("hang")).__aenter__())
+        opening = (
+            gateway.legacy("tools/call", called("hang"), await gateway.session())
+            if is_in_session
+            else await gateway.call("hang")
+        )
+        call = asyncio.ensure_future(opening.__aenter__())
         await gateway.handled.began.wait()
         gateway.tokens.revoke("tok-ann")
         async with await call as response:

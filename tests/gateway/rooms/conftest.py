@@ -12,7 +12,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.db import OperationalError
 from django.test import Client
 
-from execution.speculation_rules import AdmissibilityRules
+from execution.speculation.rules import AdmissibilityRules
 from execution.store.grants import load_grants
 from gateway_project.api import runtime
 from gateway_project.console.rooms.report_cache import REPORTS

@@ -10,7 +10,6 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from gateway_project.console.rooms import server_draft
-from gateway_project.console.rooms.server_draft import UnusableDraft
 from gateway_project.foundation import sealing
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.gateway.rooms.test_servers_room import text_of
@@ -51,16 +50,12 @@ def test_only_superusers_enter(member):
     [
         '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}',
         '{"servers": {"time": {"type": "stdio", "command": "uvx", "args": ["mcp-server-time"]}}}',
-        '// mine\n{"time": {"command": "uvx", "args": ["mcp-server-time"],},}',
         '"time": {"command": "uvx", "args": ["mcp-server-time"]},',
         '{"command": "uvx", "args": ["mcp-server-time"]}',
     ],
 )
 def test_a_clients_json_is_understood_whole_or_in_part(root, text):
     answer = check(root, way="json", json=text)
-    if "//" in text:  # comments are read in a whole file only
-        assert answer.status_code in (200, 400)
-        return
     assert field(answer, "name-0") == "time"
     assert "uvx mcp-server-time" in text_of(answer)
     assert not Server.objects.exists()
@@ -338,9 +333,3 @@ def test_the_log_of_a_test_is_streamed_before_its_result(root, tmp_path):
 def test_names_are_proposed_from_the_telling_words(texts, name):
     proposed = server_draft.propose_name(texts)
     assert proposed.startswith(name) or proposed.endswith(name)
-
-
-def test_required_places_of_a_known_server_must_be_filled():
-    known = server_draft.find_known_server("filesystem")
-    with pytest.raises(UnusableDraft, match="folder"):
-        server_draft.fill_known_server(known, {})

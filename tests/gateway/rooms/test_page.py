@@ -9,6 +9,7 @@ from django.views import defaults
 from execution.store import grants
 from gateway_project.console import content_security
 from gateway_project.console.content_security import HEADER, POLICY
+from gateway_project.console.rooms import menu
 from gateway_project.models import AuditEntry
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.gateway.rooms.conftest import browser
@@ -16,10 +17,13 @@ from tools.models import Tool
 from tools.store import overview
 
 pytestmark = pytest.mark.django_db
+ENTERED = [one.path for _, rooms in menu.SECTIONS for one in rooms]
 ROOMS = ("/", "/access/", "/access/tokens/", "/audit/", "/clients/", "/settings/", "/system/")
 
 
-@pytest.mark.parametrize("path", [*ROOMS, "/search/", "/switch/"])
+@pytest.mark.parametrize(
+    "path", [*ENTERED, "/search/", "/switch/", "/servers/add/", "/graph/data/"]
+)
 def test_nobody_enters_without_signing_in_and_is_led_back(path):
     response = Client().get(path)
     assert response.status_code == 302

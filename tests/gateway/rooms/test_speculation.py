@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from execution.models import (
@@ -17,7 +17,7 @@ from execution.models import (
     SpeculationBudget,
     SpeculationGrant,
 )
-from execution.prediction_outcome import Evidence
+from execution.speculation.outcome import Evidence
 from execution.store import payloads
 from gateway_project.console.rooms import report_cache, speculation
 from gateway_project.foundation import sealing
@@ -39,6 +39,14 @@ from tools.store import catalogue
 
 pytestmark = pytest.mark.django_db
 PROBABILITIES = st.floats(0.0, 1.0)
+
+
+def count_calls(**values):
+    """Store what 40 predictions of a next call came to today."""
+    PredictionTotal.objects.create(
+        form="next_call", day=timezone.now().date(), decile=9, predictions=40, hits=38, wasted=2,
+        chance=36.0, **values,
+    )  # fmt: skip
 
 
 def test_predictions_are_listed_and_filtered(root):
@@ -65,19 +73,7 @@ def test_a_prediction_without_tools_is_no_empty_name(root):
 
 def test_a_superuser_chooses_whose_figures_are_shown(root, member):
     team = TeamFactory(name="blue")
-    PredictionTotal.objects.create(
-        tool=ToolFactory(),
-        team=team,
-        form="next_call",
-        shadow=False,
-        day=timezone.now().date(),
-        decile=9,
-        predictions=40,
-        hits=38,
-        wasted=2,
-        chance=36.0,
-        saved_ms=40_000.0,
-    )
+    count_calls(tool=ToolFactory(), team=team, shadow=False, saved_ms=40_000.0)
     own = text(root, "/speculation/")
     assert ("40.0 s" in own, "your own" in own) == (False, True)
     chosen = text(root, "/speculation/?team=blue")
@@ -97,19 +93,7 @@ def test_nothing_saved_is_no_time_at_all(root):
 
 def test_figures_are_shown_by_server_and_tool(root):
     tool = ToolFactory(server=ServerFactory(name="notes"), name=NASTY)
-    PredictionTotal.objects.create(
-        tool=tool,
-        team=find_own_team("root"),
-        form="next_call",
-        shadow=True,
-        day=timezone.now().date(),
-        decile=9,
-        predictions=40,
-        hits=38,
-        wasted=2,
-        chance=36.0,
-        saved_ms=40_000.0,
-    )
+    count_calls(tool=tool, team=find_own_team("root"), shadow=True, saved_ms=40_000.0)
     shown = text(root, "/speculation/")
     assert "40.0 s" in shown
     assert NASTY not in shown
@@ -129,19 +113,7 @@ def test_the_page_says_what_trust_in_a_server_would_save(root, trusted, hints, i
         server=ServerFactory(name="notes", trusted=trusted),
         annotations=hints,
     )
-    PredictionTotal.objects.create(
-        tool=tool,
-        team=find_own_team("root"),
-        form="next_call",
-        shadow=True,
-        day=timezone.now().date(),
-        decile=9,
-        predictions=40,
-        hits=38,
-        wasted=2,
-        chance=36.0,
-        saved_ms=90_000.0,
-    )
+    count_calls(tool=tool, team=find_own_team("root"), shadow=True, saved_ms=90_000.0)
     shown = " ".join(text(root, "/speculation/").split())
     assert ("its read-only tools save 3.0 s a day" in shown) is is_offered
 
@@ -269,6 +241,7 @@ def test_a_page_says_why_there_is_nothing_to_review(root, days, why):
     assert why in text(root, f"/speculation/{row.pk}/")
 
 
+@example(confidence=1 - 1e-9, threshold=1.0, is_admitted=False)
 @given(confidence=PROBABILITIES, threshold=PROBABILITIES, is_admitted=st.booleans())
 def test_what_is_said_of_a_threshold_fits_the_confidence_beside_it(
     confidence, threshold, is_admitted

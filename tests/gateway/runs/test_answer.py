@@ -61,6 +61,24 @@ def test_content_blocks_missing_from_the_value_are_included():
     assert answer["contents"] == {"a": [PICTURE], "b": [{"type": "text", "text": "x"}]}
 
 
+@pytest.mark.parametrize(
+    ("structured", "texts", "left"),
+    [
+        ({"result": "the text"}, ["the text"], []),
+        ({"content": {"deep": ["the text"]}}, ["the text", "more"], ["more"]),
+        ({"result": [{"a": 1}, "b", 2]}, ['{"a": 1}', "b", "2"], []),
+        ([{"a": 1}, {"a": 2}], ['{"a":1}', '{"a":2}'], []),
+        ({"result": True}, ["true", "1"], ["1"]),
+        ({"result": {"a": 1}}, ['{"a": 1}', '{"a": 2}'], ['{"a": 2}']),
+    ],
+)
+def test_no_text_of_a_result_is_sent_twice(structured, texts, left):
+    blocks = [{"type": "text", "text": one} for one in texts]
+    answer = told(view(task("a", result={"structuredContent": structured, "content": blocks})))
+    assert answer["results"] == {"a": structured}
+    assert [block["text"] for block in answer.get("contents", {}).get("a", [])] == left
+
+
 def test_a_for_each_task_returns_a_list_in_item_order():
     answer = told(
         view(

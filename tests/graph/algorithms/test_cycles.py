@@ -6,13 +6,11 @@ from graph.algorithms.cycles import (
     BitsetReachability,
     TopologicalOrder,
     break_cycles,
-    find_cyclic_components,
     iterate_components,
     sort_topologically,
 )
 from graph.relations import Relation, RelationKind
-from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
-from tests.graph.drawn import relations
+from tests.graph.drawn import assert_weakest_of_a_cycle, relations
 
 
 def graph_of(drawn):
@@ -27,15 +25,6 @@ def test_components_are_those_that_networkx_finds_the_last_ones_first(drawn):
     assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
     number = {node: place for place, nodes in enumerate(found) for node in nodes}
     assert all(number[target] <= number[source] for source, target in graph.edges)
-
-
-@given(relations(loops=True))
-def test_cyclic_components_are_found(drawn):
-    graph = graph_of(drawn)
-    on_cycles = {node for cycle in nx.simple_cycles(graph) for node in cycle}
-    found = find_cyclic_components(drawn)
-    assert {node for circle in found for node in circle} == on_cycles
-    assert [len(circle) for circle in found] == sorted(map(len, found), reverse=True)
 
 
 @given(relations((RelationKind.DEPENDS_ON,), loops=True))
@@ -70,11 +59,6 @@ def test_the_order_is_the_first_valid_one_by_networkx(drawn):
     arcs = {node: list(graph.successors(node)) for node in graph}
     expected = nx.lexicographical_topological_sort(graph, key=lambda node: -node)
     assert sort_topologically(nodes, arcs) == list(expected)
-
-
-def test_no_order_of_a_cycle():
-    with pytest.raises(ValueError, match="cycle"):
-        sort_topologically([1, 2], {1: [2], 2: [1]})
 
 
 def test_a_ring_of_thousands_is_broken_where_it_is_weakest():

@@ -39,16 +39,6 @@ def test_large_groups_are_filled_from_the_centre_by_rank():
     assert len(set(places.values())) == count
 
 
-def test_a_group_is_placed_near_the_one_that_it_is_related_to():
-    groups = {tool: tool // 20 for tool in range(200)}
-    topology = related(*((180 + place, place) for place in range(20)))
-    places = place_tools(topology, groups, ranks={})
-    middles = [centre(places, range(20 * g, 20 * g + 20)) for g in range(10)]
-    distances = [math.dist(middles[9], middles[group]) for group in range(9)]
-    assert min(distances) in sorted(distances)[:1]
-    assert distances[0] <= sorted(distances)[3]
-
-
 def test_the_same_graph_is_placed_the_same_way():
     groups = {tool: tool % 3 for tool in range(40)}
     topology = related(*((tool, (7 * tool + 3) % 40) for tool in range(1, 40)))

@@ -1,7 +1,6 @@
-import numpy as np
 from hypothesis import given
 
-from graph.algorithms.matrix import build_matrix, matrix_from_arrays
+from graph.algorithms.matrix import build_matrix
 from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import arcs_of, relations
@@ -30,12 +29,3 @@ def test_tools_with_relations_that_are_no_arcs_have_a_row():
     assert build_matrix(topology).tools.tolist() == [3, 5, 9]
     assert entries(build_matrix(topology)) == {(5, 3): 0.5}
     assert build_matrix(Topology()).weights.shape == (0, 0)
-
-
-def test_the_heaviest_arc_counts_and_excluded_kinds_do_not():
-    found = matrix_from_arrays(
-        np.array([4, 4, 4, 2, 2]), np.array([2, 2, 4, 4, 9]), np.array([0.2, 0.7, 1.0, 0.3, 0.0])
-    )
-    assert entries(found) == {(4, 2): 0.7, (2, 4): 0.3}
-    assert found.tools.tolist() == [2, 4, 9]
-    assert found.weights.has_canonical_format

@@ -17,11 +17,6 @@ def test_the_reduction_equals_that_of_networkx(drawn):
     assert kept == [arc for arc in arcs if arc in expected.edges]
 
 
-def test_repeated_arcs_count_once():
-    assert reduce_transitively([(1, 2), (1, 2)]) == [(1, 2)]
-    assert reduce_transitively([]) == []
-
-
 def test_a_cycle_has_no_single_reduction():
     with pytest.raises(ValueError, match="cycle"):
         reduce_transitively([(1, 2), (2, 1)])

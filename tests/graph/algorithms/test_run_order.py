@@ -6,17 +6,7 @@ from hypothesis import strategies as st
 from graph.algorithms.run_order import order_for_running
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
-from tests.graph.algorithms.test_closure import assert_weakest_of_a_cycle
-from tests.graph.drawn import relations
-
-
-def test_dependencies_precede_their_dependents():
-    needs = [
-        Relation(1, 2, RelationKind.DEPENDS_ON, 0.2),
-        Relation(2, 3, RelationKind.DEPENDS_ON, 0.2, False),
-    ]
-    found = order_for_running(Topology(needs), [1, 2, 3])
-    assert (found.tools, found.dropped_relations, found.is_constrained) == ((3, 2, 1), (), True)
+from tests.graph.drawn import assert_weakest_of_a_cycle, relations
 
 
 def test_providers_come_first_and_validators_last():
@@ -81,28 +71,6 @@ def test_schema_evidence_never_outweighs_other_evidence(source):
         ]
     )
     assert order_for_running(topology, [1, 2]).tools == (2, 1)
-
-
-def test_the_weakest_of_a_cycle_is_dropped_and_reported():
-    there, back = (
-        Relation(1, 2, RelationKind.DEPENDS_ON, 0.9),
-        Relation(2, 1, RelationKind.DEPENDS_ON, 0.4),
-    )
-    assert order_for_running(Topology([there, back]), [1, 2]).tools == (2, 1)
-    assert order_for_running(Topology([there, back]), [2, 1]).dropped_relations == (back,)
-
-
-def test_optional_dependencies_are_dropped_whatever_their_confidence():
-    there, back = (
-        Relation(1, 2, RelationKind.DEPENDS_ON, 0.6),
-        Relation(2, 1, RelationKind.DEPENDS_ON, 0.9, False),
-    )
-    assert order_for_running(Topology([there, back]), [1, 2]).dropped_relations == (back,)
-
-
-def test_the_order_of_no_tools_is_empty_and_repeats_count_once():
-    assert order_for_running(Topology(), []).tools == ()
-    assert order_for_running(Topology(), [2, 1, 2]).tools == (2, 1)
 
 
 @given(relations(loops=True), st.lists(st.integers(1, 7), unique=True))

@@ -84,17 +84,6 @@ def test_the_answer_does_not_depend_on_how_the_relations_were_loaded(drawn):
         assert find_strongest_path(one, 1, end) == find_strongest_path(other, 1, end)
 
 
-def test_fewer_hops_come_before_confidence_but_not_for_the_strongest():
-    topology = Topology([leads(1, 4, 0.1), leads(1, 2, 0.9), leads(2, 4, 0.9)])
-    assert find_shortest_path(topology, 1, 4) == (1, 4)
-    assert find_strongest_path(topology, 1, 4) == (1, 2, 4)
-
-
-def test_ties_in_strength_go_to_the_shorter_path():
-    topology = Topology([leads(1, 2), leads(2, 3), leads(3, 4), leads(1, 5), leads(5, 4)])
-    assert find_strongest_path(topology, 1, 4) == (1, 5, 4)
-
-
 @pytest.mark.parametrize("find", [find_shortest_path, find_strongest_path])
 def test_a_tool_is_zero_hops_from_itself_and_unknown_ones_are_unreachable(find):
     topology = Topology([leads(1, 2)])
@@ -108,10 +97,3 @@ def test_a_tool_is_zero_hops_from_itself_and_unknown_ones_are_unreachable(find):
 def test_a_long_chain_is_followed_to_its_end():
     chain = Topology(leads(tool, tool + 1) for tool in range(3_000))
     assert find_shortest_path(chain, 0, 3_000) == tuple(range(3_001))
-
-
-def test_only_a_path_has_a_confidence():
-    topology = Topology([leads(1, 2, 0.5), leads(2, 3, 0.5)])
-    assert path_confidence(topology, [1, 2, 3]) == 0.25
-    with pytest.raises(KeyError):
-        path_confidence(topology, [1, 3])

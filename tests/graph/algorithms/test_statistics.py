@@ -1,6 +1,3 @@
-import json
-from dataclasses import asdict
-
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -27,17 +24,6 @@ def metric(pagerank, community):
     return GraphMetric(pagerank=pagerank, community=community, betweenness=0.0, closeness=0.0)
 
 
-def test_a_graph_is_counted_by_kind_and_source():
-    found = describe_graph(Topology(GRAPH), {}, tools=[1, 2, 3, 4, 5, 6, 7])
-    assert (found.tools, found.isolated, found.relations, found.required) == (5, 2, 4, 1)
-    assert found.kinds == {"depends_on": 2, "alternative_to": 1, "often_used_with": 1}
-    assert found.sources == {"curated": 2, "observed": 2, "schema": 1}
-    assert (found.arcs, found.density) == (4, 4 / 20)
-    assert (found.components, found.largest_component) == (3, 3)
-    assert (found.cycles, found.cycle_count) == (((1, 2),), 1)
-    assert found.out_degree == {"p50": 1, "p90": 2, "p99": 2, "max": 2}
-
-
 def test_given_communities_and_ranks_are_reported():
     metrics = {
         1: metric(0.4, 0),
@@ -50,16 +36,6 @@ def test_given_communities_and_ranks_are_reported():
     assert (found.communities, found.largest_community) == (3, 3)
     assert found.top == ((1, 0.4), (2, 0.2), (3, 0.2), (4, 0.1), (5, 0.1))
     assert found.modularity == 0.0
-
-
-def test_the_statistics_are_json():
-    figures = asdict(describe_graph(Topology(GRAPH), {1: metric(1.0, 0)}))
-    assert json.loads(json.dumps(figures))["cycles"] == [[1, 2]]
-
-
-def test_an_empty_graph_has_figures_too():
-    found = describe_graph(Topology(), {})
-    assert (found.tools, found.density, found.components, found.out_degree) == (0, 0.0, 0, {})
 
 
 @given(relations())

@@ -3,7 +3,6 @@
 import pytest
 
 from graph.data_flow.derive import MAX_FIELDS, MAX_SOURCES, MAX_TARGETS, MIN_CONFIDENCE
-from graph.data_flow.matching import MAX_CANDIDATES, MIN_COLLECTION_TOOLS, MIN_WRAPPER_TOOLS
 from tests.graph.data_flow.flow_tools import Catalogue, listing, schema
 
 TEXT = {"type": "string"}
@@ -50,14 +49,6 @@ def test_a_bare_id_belongs_to_the_object_of_each_tool(tools):
     tools.add("search_venues", schema("query"), gives=listing(id=TEXT))
     tools.add("get_artist", schema("id"))
     assert tools.flows().keys() == {("search_artists", "get_artist")}
-
-
-def test_inputs_inside_objects_and_lists_are_fed(tools):
-    inner = {"type": "object", "properties": {"user_ids": {"type": "array", "items": TEXT}}}
-    tools.add("find_users", gives=listing(user_id=TEXT))
-    tools.add("assign", schema(filter=inner))
-    fields = tools.flows()["find_users", "assign"].fields
-    assert fields == [{"output": "/items/*/user_id", "input": "/filter/user_ids"}]
 
 
 def test_incompatible_types_and_formats_do_not_match(tools):
@@ -114,35 +105,11 @@ def test_a_mention_of_a_later_step_is_not_a_source(tools):
     assert tools.flows() == {}
 
 
-def test_a_mention_selects_the_matching_output(tools):
-    says = {"type": "string", "description": "Process ID from start_process"}
-    tools.add("start_process", schema("command"), gives=schema("pid"))
-    tools.add("read_output", schema(pid=says))
-    fields = tools.flows()["start_process", "read_output"].fields
-    assert fields == [{"output": "/pid", "input": "/pid"}]
-
-
-def test_a_tool_named_as_prerequisite_provides_its_input(tools):
-    tools.add("resolve-library", schema("q"))
-    tools.add("docs", schema("thing"), says="You must call 'resolve-library' first to get it.")
-    assert ("resolve-library", "docs") in tools.flows()
-
-
 def test_search_results_feed_actions_of_the_same_family(tools):
     tools.add("Buses.FindBus", schema("origin"))
     tools.add("Buses.BuyBusTicket", schema("departure"))
     tools.add("Trains.BuyBusTicket", schema("departure"))
     assert tools.flows().keys() == {("Buses.FindBus", "Buses.BuyBusTicket")}
-
-
-def test_signing_in_opens_the_session_of_its_own_family(tools):
-    for shop in ("alpha", "beta"):
-        tools.add(f"{shop}_user_login", schema("email", "password"))
-        tools.add(f"{shop}_checkout", schema("session_id"))
-    assert tools.flows().keys() == {
-        ("alpha_user_login", "alpha_checkout"),
-        ("beta_user_login", "beta_checkout"),
-    }
 
 
 @pytest.mark.parametrize(
@@ -167,22 +134,6 @@ def test_an_input_with_several_sources_has_lower_confidence():
     flows = order_tools(4 * MAX_SOURCES).flows()
     assert len(flows) == MAX_SOURCES
     assert all(flow.confidence < sure - 0.1 for flow in flows.values())
-
-
-def test_an_input_with_too_many_candidates_is_not_linked():
-    assert order_tools(MAX_CANDIDATES + 1).flows() == {}
-
-
-def test_a_shared_server_is_weak_evidence_if_it_has_many_tools():
-    def sure(others):
-        tools = Catalogue()
-        tools.add("search_orders")
-        tools.add("ship", schema("order_id"))
-        for place in range(others):
-            tools.add(f"do{place}")
-        return tools.flows()["search_orders", "ship"].confidence
-
-    assert sure(MIN_COLLECTION_TOOLS) < sure(10) - 0.1
 
 
 def test_a_relation_names_a_bounded_number_of_inputs(tools):
@@ -219,33 +170,6 @@ def test_echoed_inputs_are_recognised_by_their_parent_object(tools):
     assert tools.flows() == {}
     tools.add("world_clock", flat, gives=clock)
     assert tools.flows()["world_clock", "current_time"].confidence > 0.5
-
-
-def test_a_field_common_to_most_tools_of_a_server_is_no_evidence(tools):
-    for place in range(MIN_WRAPPER_TOOLS - 1):
-        tools.add(f"do{place}", gives=schema("content"))
-    tools.add("write", schema("content"))
-    assert ("do0", "write") in tools.flows()
-    tools.add("look", gives=schema("content"))
-    assert tools.flows() == {}
-    for place in range(MIN_WRAPPER_TOOLS):
-        tools.add(f"act{place}")
-    assert ("look", "write") in tools.flows()
-
-
-def test_switches_and_choices_are_not_fed(tools):
-    tools.add("find", gives=listing(order_open={}, order_sort=TEXT))
-    is_open = {"type": "boolean", "description": "Whether to take what came from find_it."}
-    tools.add("find_it")
-    tools.add("show", schema(order_open=is_open, order_sort={"enum": ["up", "down"]}))
-    assert tools.flows() == {}
-
-
-def test_the_name_of_a_new_object_has_no_source(tools):
-    tools.add("list_projects")
-    tools.add("create_project", schema("project_name"))
-    tools.add("delete_project", schema("project_name"))
-    assert tools.flows().keys() == {("list_projects", "delete_project")}
 
 
 def test_other_servers_count_less(tools):
@@ -306,31 +230,3 @@ def test_an_input_may_accept_alternative_objects(tools, gives, takes):
     tools.add("overview", gives=listing(**{gives: TEXT}))
     tools.add("show", schema(takes))
     assert ("overview", "show") in tools.flows()
-
-
-def test_a_field_without_words_in_its_name_feeds_nothing(tools):
-    tools.add("overview", gives=listing(**{"42": TEXT, "_": TEXT}))
-    tools.add("show", schema("_", "42"))
-    assert tools.flows() == {}
-
-
-def test_a_plain_field_name_belongs_to_its_parent_object(tools):
-    place = {"type": "object", "properties": {"region": TEXT}}
-    tools.add("overview", gives={"type": "object", "properties": {"vineyard": place}})
-    tools.add("show", schema("vineyard_region"))
-    assert tools.flows()["overview", "show"].confidence > 0.5
-
-
-@pytest.mark.parametrize("bare", ["id", "name"])
-def test_bare_ids_and_names_of_different_tools_do_not_match(tools, bare):
-    tools.add("overview", gives=listing(**{bare: TEXT}))
-    tools.add("act", schema(**{bare: {**TEXT, "description": "Any."}}))
-    assert tools.flows() == {}
-
-
-def test_the_target_path_of_a_new_object_is_a_less_likely_match(tools):
-    tools.add("overview", gives=listing(archive_path=TEXT))
-    tools.add("create_copy", schema("archive_path"))
-    tools.add("show", schema("archive_path"))
-    flows = tools.flows()
-    assert flows["overview", "create_copy"].confidence < flows["overview", "show"].confidence - 0.2

@@ -50,13 +50,6 @@ def test_relations_known_to_everybody_are_not_repeated_for_a_team(tools):
     assert told(tools, shapes) == {}
 
 
-def test_a_team_without_further_fields_costs_no_derivation(tools, monkeypatch):
-    declared = [named("shop:report", 1, output_schema=WIDGETS), tools[1]]
-    shared = observed.derive_shared(declared, {})
-    monkeypatch.setattr(observed.derive, "derive_flows", lambda _: pytest.fail("derived"))
-    assert observed.derive_for_team(declared, {(1, OURS): WIDGETS}, shared) == {}
-
-
 def test_a_relation_is_derived_if_the_output_was_unknown(tools):
     search = named("shop:search_widgets", 1, description="Search for widgets.")
     shapes = {(1, OURS): WIDGETS}
@@ -149,8 +142,3 @@ def test_team_and_shared_shapes_are_combined(tools):
     (claim,) = told([*tools, paints], shapes)[OURS]
     assert (claim.source, claim.target) == (1, 3)
     assert {field["input"] for field in claim.fields} == {"/paint_id", "/widget_id"}
-
-
-def test_unapproved_tools_are_excluded(tools):
-    pending = [tool("shop:report", pk=1), tools[1]]
-    assert told(pending, {(1, OURS): WIDGETS}) == {}

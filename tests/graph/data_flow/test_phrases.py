@@ -54,15 +54,6 @@ def test_signing_in_is_recognised(name):
     assert read(name)[0] is ActionKind.SIGN_IN
 
 
-@pytest.mark.parametrize("name", ["get_login_status", "getCatalogInfo", "list_logins"])
-def test_similar_words_are_not_a_sign_in(name):
-    assert read(name)[0] is not ActionKind.SIGN_IN
-
-
-def test_the_server_name_is_not_an_object():
-    assert read("airbnb_search", "Search for Airbnb listings.", "airbnb")[1] == ["airbnb listing"]
-
-
 def test_words_before_the_action_are_the_family():
     assert phrases.read_action("Movies.FindMovies", "", "s").family == ("movie",)
     assert phrases.read_action("spotify_scraper_get_artist", "", "s").family == (

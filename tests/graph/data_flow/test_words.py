@@ -23,10 +23,6 @@ def test_a_name_is_split_into_canonical_words(name, expected):
     assert " ".join(words.split_name(name)) == expected
 
 
-def test_names_in_other_scripts_are_words_too():
-    assert words.split_name("車站_code") == ("車站", "code")
-
-
 def test_a_name_of_any_length_costs_no_more_than_a_long_one():
     assert len(words.split_name("aB" * 100_000)) <= words.MAX_WORDS
 

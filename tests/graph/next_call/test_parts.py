@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 
 from graph.suggestion.next_call import chance
-from graph.suggestion.next_call.candidates import SourceWords, accepts_shape, compare_stems
+from graph.suggestion.next_call.candidates import accepts_shape
 from graph.suggestion.next_call.profiles import build_profiles
 from graph.suggestion.next_call.results import MAX_LEAVES, MAX_TOKENS, read_leaves
 from graph.suggestion.next_call.statements import MAX_VALUES, read_statement
@@ -36,10 +36,6 @@ def test_a_prior_of_another_length_is_refused():
     document = read_prior()["models"]["cold"]["ever"]
     with pytest.raises(chance.ChancePriorError, match="fit_next_call"):
         chance.read_chances(document | {"means": [0.0]})
-
-
-def test_no_rows_have_no_chances():
-    assert chance.load_priors()["cold"].ever.estimate([]) == []
 
 
 def test_large_and_deep_results_are_read_in_part():
@@ -88,19 +84,6 @@ def test_a_list_is_a_candidate_only_if_its_items_are_of_the_declared_type():
     assert not accepts_shape(frozenset({"array"}), "[a]", frozenset({"integer"}))
 
 
-def test_names_are_compared_by_what_they_share():
-    order_id = frozenset({"order", "id"})
-    id_of_order = SourceWords(frozenset({"id"}), frozenset({"order"}), NOTHING)
-    result_of_get_order = SourceWords(NOTHING, NOTHING, frozenset({"get", "order"}))
-    other = SourceWords(frozenset({"price"}), NOTHING, NOTHING)
-
-    assert compare_stems(order_id, id_of_order, NOTHING) == 0.9
-    assert compare_stems(order_id, result_of_get_order, NOTHING) == 0.7
-    assert compare_stems(order_id, other, NOTHING) == 0.0
-    assert compare_stems(order_id, other, frozenset({"order"})) == 0.9
-    assert compare_stems(NOTHING, other, NOTHING) == 0.0
-
-
 def test_a_statement_is_read_up_to_a_limit():
     assert len(read_statement(" ".join(f"id{n}" for n in range(200)))) == MAX_VALUES
     assert [found.value for found in read_statement('see "the plan"')] == ["the plan"]
@@ -129,10 +112,3 @@ def test_a_letter_that_a_description_explains_is_named_by_its_explanation():
 
     assert parameter.schema_values == ("l", "w")
     assert parameter.value_stems == ({"line"}, {"word"})
-
-
-def test_a_default_that_says_none_is_no_value():
-    optional = {"type": "string", "default": "None", "description": "An id."}
-    tools = build_profiles([worlds.make_tool(1, "find", {"id": optional}, required=[])])
-
-    assert tools.tools[1].parameters["id"].schema_values == ()

@@ -9,7 +9,7 @@ from graph.models import WorkflowPattern
 from graph.record_runs import record_runs
 from graph.store import fitted_models, patterns
 from graph.store.fitted_models import ModelRow
-from tests.factories import TeamFactory, ToolFactory
+from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
 from tests.patience import PATIENCE_S
@@ -64,8 +64,3 @@ def test_a_fitted_model_is_notified(heard):
     assert heard() == {fitted_models.CHANGE_NOTICE}
     assert fitted_models.drop_unused_models("m", [None]) == 1
     assert heard() == {fitted_models.CHANGE_NOTICE}
-
-
-def test_deleting_nothing_is_not_notified(heard):
-    TeamFactory().delete()
-    assert heard() == set()

@@ -55,11 +55,6 @@ def curated(source, target, kind=RelationKind.PRECEDES):
     )
 
 
-def test_a_new_relation_is_named(heard, tools):
-    pk = curated(*tools[:2])
-    assert set(heard()) == {named(pk)}
-
-
 def test_changes_of_relations_and_evidence_are_notified(heard, tools):
     pk = curated(*tools[:2])
     heard()

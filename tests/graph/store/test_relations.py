@@ -55,15 +55,6 @@ class TestCurating:
         assert (found.confidence, found.sources) == (1.0, (EvidenceSource.CURATED,))
         assert found.detail == {"version": "2.0", "reason": "faster"}
 
-    def test_a_second_curated_claim_replaces_the_first(self, tools):
-        a, b, *_ = tools
-        first = relations.curate_relation(claim(a, b, reason="so"), by="ann", at=NOW)
-        second = relations.curate_relation(claim(a, b, confidence=0.5), by="bob", at=NOW)
-        assert first == second
-        (said,) = relations.find_relation(a, b, RelationKind.PROVIDES).evidence
-        assert (said.confidence, said.origin) == (0.5, "bob")
-        assert relations.find_relation(a, b, RelationKind.PROVIDES).reason == ""
-
     @pytest.mark.parametrize(
         "kind",
         [
@@ -84,11 +75,6 @@ class TestCurating:
             relations.curate_relation(claim(tools[0], tools[0]), by="ann", at=NOW)
         assert not ToolDependency.objects.exists()
 
-    def test_unknown_tools_are_named(self, tools):
-        with pytest.raises(ToolsNotFound, match=str(GONE)):
-            relations.curate_relation(claim(tools[0], GONE), by="ann", at=NOW)
-        assert not ToolDependency.objects.exists()
-
     def test_a_rejected_relation_is_hidden_and_keeps_its_evidence(self, tools):
         a, b, *_ = tools
         relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
@@ -96,13 +82,6 @@ class TestCurating:
         assert relations.load([pk])[0].reason == "other ids"
         assert len(relations.load_topology(now=NOW)) == 0
         assert evidence(pk).get().source == "schema"
-
-    def test_a_relation_can_be_rejected_before_it_is_derived(self, tools):
-        a, b, *_ = tools
-        relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
-        changes = relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
-        assert changes == RelationChanges(skipped=1)
-        assert not evidence().exists()
 
     def test_curating_revokes_a_rejection(self, tools):
         a, b, *_ = tools
@@ -116,15 +95,6 @@ class TestCurating:
         relations.reject_relation(a, b, RelationKind.PROVIDES, at=NOW)
         assert not evidence().exists()
         assert relations.find_relation(a, b, RelationKind.PROVIDES).rejected
-
-    def test_retracting_a_claim_keeps_other_evidence(self, tools):
-        a, b, *_ = tools
-        relations.replace_derived([claim(a, b, confidence=0.8)], at=NOW)
-        relations.curate_relation(claim(a, b), by="ann", at=NOW)
-        assert relations.withdraw_curation(a, b, RelationKind.PROVIDES)
-        assert relations.load_topology(now=NOW).get(a, b, RelationKind.PROVIDES).sources == (
-            EvidenceSource.SCHEMA,
-        )
 
     def test_retracting_the_only_evidence_deletes_the_relation(self, tools):
         a, b, *_ = tools
@@ -198,21 +168,8 @@ class TestDeriving:
         assert not relations.replace_derived(new, **shipped)
         assert relations.find_relation(a, b, kind).reason == "new"
 
-    def test_more_claims_than_fit_one_statement(self):
-        tools = [tool.pk for tool in ToolFactory.create_batch(80)]
-        claims = [claim(a, b, confidence=0.5) for a in tools for b in tools if a != b]
-        assert relations.replace_derived(claims, at=NOW).added == len(claims) > 6_000
-        assert not relations.replace_derived(claims, at=NOW)
-        assert relations.replace_derived([], at=NOW).removed == len(claims)
-
 
 class TestImporting:
-    def test_an_import_repeated_changes_nothing(self, tools):
-        a, b, *_ = tools
-        given = [imported(a, b), imported(b, a, reason="back")]
-        assert relations.put_many(given, at=NOW) == RelationChanges(added=2)
-        assert not relations.put_many(given, at=NOW + timedelta(days=1))
-
     def test_claims_are_stored_atomically(self, tools):
         with pytest.raises(ToolsNotFound):
             relations.put_many([imported(*tools[:2]), imported(tools[0], GONE)], at=NOW)
@@ -248,13 +205,6 @@ class TestImporting:
 
 
 class TestObserving:
-    def test_counts_of_a_batch_are_added_up(self, tools):
-        a, b, *_ = tools
-        batch = [seen(a, b), seen(a, b, successes=2.0, failures=1.0, seconds=4.0)]
-        assert relations.observe_relations(None, batch) == RelationChanges(added=1)
-        (said,) = relations.find_relation(a, b, RelationKind.PRECEDES).evidence
-        assert (said.successes, said.failures, said.seconds) == (3.0, 1.0, 4.0)
-
     def test_earlier_counts_decay(self, tools):
         a, b, *_ = tools
         relations.observe_relations(None, [seen(a, b, successes=8.0, failures=4.0, seconds=1.0)])
@@ -314,23 +264,6 @@ class TestObserving:
         kind = RelationKind.OFTEN_USED_WITH
         relations.observe_relations(None, [seen(b, a, kind), seen(a, b, kind)])
         assert relations.find_relation(a, b, kind).evidence[0].successes == 2.0
-
-    def test_deleted_tools_are_skipped(self, tools):
-        a, b, *_ = tools
-        changes = relations.observe_relations(None, [seen(a, GONE), seen(a, b)])
-        assert changes == RelationChanges(added=1, skipped=1)
-        assert not relations.observe_relations(None, [seen(a, GONE)])
-        assert not relations.observe_relations(None, [])
-
-    @pytest.mark.parametrize("count", [-1.0, float("nan"), float("inf")])
-    def test_invalid_counts_are_refused(self, tools, count):
-        a, b, *_ = tools
-        with pytest.raises(ValueError, match="0 or more"):
-            relations.observe_relations(None, [seen(a, b, successes=count)])
-
-    def test_a_tool_with_itself_is_refused(self, tools):
-        with pytest.raises(SelfRelationError):
-            relations.observe_relations(None, [seen(tools[0], tools[0])])
 
 
 class TestForgetting:

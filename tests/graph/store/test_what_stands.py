@@ -1,22 +1,20 @@
 """What a write leaves as it is: what others said, and what was there before."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from graph.models import ToolDependency
 from graph.record import RelationClaim, RelationObservation, RelationRecord
 from graph.relations import SHIPPED, Evidence, EvidenceSource, RelationKind
 from graph.store import relations
 from graph.store.deriving import DerivedEvidence
-from tests.factories import TeamFactory, ToolFactory
+from tests.factories import ToolFactory
 
 pytestmark = pytest.mark.django_db
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-LONG_AGO = NOW - timedelta(days=365 * 200)
 
 
 @pytest.fixture
@@ -47,21 +45,6 @@ def test_revoking_a_rejection_restores_the_relation(ends, reason):
     assert found.reason == (reason or "it says so")
 
 
-def test_a_symmetric_relation_can_be_rejected_in_either_direction(ends):
-    importing(*ends, kind=RelationKind.ALTERNATIVE_TO, reason="alike")
-    relations.reject_relation(*reversed(ends), RelationKind.ALTERNATIVE_TO, at=NOW)
-    found = relations.find_relation(*ends, RelationKind.ALTERNATIVE_TO)
-    assert (found.rejected, found.reason) == (True, "alike")
-
-
-@pytest.mark.parametrize("moments", [(LONG_AGO, NOW), (NOW, LONG_AGO)])
-def test_counts_centuries_apart_can_be_added(ends, moments):
-    for at in moments:
-        observe(*ends, at=at)
-    (said,) = relations.find_relation(*ends, RelationKind.PRECEDES).evidence
-    assert (said.successes, said.last_seen) == (pytest.approx(1.0), NOW)
-
-
 def test_observed_relations_are_not_required_until_curated(ends):
     observe(*ends, kind=RelationKind.DEPENDS_ON)
     assert not relations.find_relation(*ends, RelationKind.DEPENDS_ON).required
@@ -69,15 +52,6 @@ def test_observed_relations_are_not_required_until_curated(ends):
     assert relations.find_relation(*ends, RelationKind.DEPENDS_ON).required
     observe(*ends, kind=RelationKind.DEPENDS_ON)
     assert relations.find_relation(*ends, RelationKind.DEPENDS_ON).required
-
-
-def test_evidence_of_a_deleted_team_is_skipped(ends):
-    team = TeamFactory()
-    gone = team.pk
-    team.delete()
-    with transaction.atomic():
-        assert observe(*ends, team=gone).skipped == 1
-    assert not ToolDependency.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 
 from gateway_project.foundation.database import run_in_database_thread
 from graph.models import ToolUsage
-from graph.record import RelationClaim, RelationObservation
+from graph.record import CallCount, RelationClaim, RelationObservation
 from graph.relations import RelationKind
 from graph.store import relations, usage, writing
-from graph.store.usage import CallCount
 from tests.factories import ToolFactory
 from tools.models import Tool
 

@@ -60,7 +60,7 @@ CHANGED = {
     "code": "definition_changed",
     "says": "an admin must review the change",
 }
-TIMED_OUT = {"code": "call_timed_out", "says": "2 s and was cancelled; raise the server's call"}
+TIMED_OUT = {"code": "call_timed_out", "says": "2 s and was cancelled; if it needs longer, pass"}
 TOO_LARGE = {"code": "message_too_large", "says": "larger than 33,554,432 bytes; ask it for less"}
 NOT_JSON = {"code": "protocol_violation", "says": "JSON-RPC in UTF-8; update or repair the server"}
 

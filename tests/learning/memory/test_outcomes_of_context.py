@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from learning.memory.outcomes_of_context import (
     MAX_EFFECT,
-    NO_OUTCOMES,
     ContextOutcomes,
     adjust_confidence,
 )
@@ -30,11 +29,6 @@ def test_a_confidence_stays_a_probability_and_moves_by_a_tenth_at_most(
     assert 0 <= moved <= 1
     assert abs(moved - confidence) <= MAX_EFFECT + 1e-9
     assert (moved - confidence) * (right - predicted) >= -1e-9
-
-
-@given(confidence=PROBABILITIES)
-def test_no_outcomes_change_nothing(confidence):
-    assert adjust_confidence(confidence, NO_OUTCOMES) == confidence
 
 
 @pytest.mark.parametrize(("bias", "is_better"), [(0.0, None), (0.15, True), (-0.15, True)])

@@ -8,7 +8,7 @@ import django.db
 import pytest
 from django.db import transaction
 
-from execution.prediction_outcome import Outcome, ResolvedSpeculation, Verdict
+from execution.speculation.outcome import Outcome, ResolvedSpeculation, Verdict
 from execution.store import speculations
 from execution.store.speculations import NewSpeculation
 from gateway_project.foundation.database import run_in_database_thread

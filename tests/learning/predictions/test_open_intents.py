@@ -3,9 +3,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from execution.early_run import EarlyRun
-from execution.predicted_workflow import PredictedTask
-from execution.prediction_outcome import RESOLVE_AFTER_S, Evidence
+from execution.speculation.calls import SpeculativeRun
+from execution.speculation.outcome import RESOLVE_AFTER_S, Evidence
 from learning.episodes import Episode
 from learning.memory.context import ContextKey
 from learning.predictions import open_intents
@@ -16,11 +15,12 @@ from learning.predictions.open_intents import (
     PredictedIntent,
     find_telling_values,
 )
+from tests.execution.workflows import known_task
 
 ANN = ("ann", 1, "session")
 STEPS = (
-    PredictedTask(id="a", tool=1, arguments={"name": "Ann"}),
-    PredictedTask(id="b", tool=2, arguments={"to": {"$ref": "a", "pointer": "/mail"}}),
+    known_task("a", 1, {"name": "Ann"}),
+    known_task("b", 2, {"to": {"$ref": "a", "pointer": "/mail"}}),
 )
 
 
@@ -57,7 +57,7 @@ def call(opened, tool, caller=ANN, at=101.0, **arguments):
 
 
 def test_results_do_not_stay_in_memory(opened):
-    run = EarlyRun(raw_results={"a": ({},)}, lists=frozenset(), tasks=(), took_s=0.1)
+    run = SpeculativeRun(raw_results={"a": ({},)}, lists=frozenset(), tasks=(), took_s=0.1)
     given = predicted(ran=replace(RAN, run=run))
     opened.add(given)
     followed = opened.find(given.caller, given.id)
@@ -71,23 +71,11 @@ def test_calls_that_carry_out_all_tasks_confirm_the_suggestion(opened):
     assert call(opened, 9) == []
 
 
-def test_a_tool_called_with_other_arguments_was_only_partly_right(opened):
-    opened.add(predicted())
-    assert call(opened, 1, name="Bob") == [Evidence.SOME_CALLS]
-    assert call(opened, 2, to="bob@x.org") == []
-
-
 def test_other_tools_contradict_until_a_suggested_one_is_called(opened):
     opened.add(predicted())
     assert call(opened, 9) == [Evidence.OTHER_CALLS]
     assert call(opened, 8) == []
     assert call(opened, 1, name="Ann") == [Evidence.SOME_CALLS]
-
-
-def test_one_call_carries_out_one_task(opened):
-    opened.add(predicted((STEPS[0], PredictedTask(id="c", tool=1, arguments={"name": "Ann"}))))
-    assert call(opened, 1, name="Ann") == [Evidence.SOME_CALLS]
-    assert call(opened, 1, name="Ann") == [Evidence.CALLS]
 
 
 @pytest.mark.parametrize("other", [("bob", 1, "session"), ("ann", 2, "session"), ("ann", 1, "x")])

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import django.db
@@ -11,9 +10,8 @@ import pytest
 
 from execution.call import EndedCall
 from execution.models import Speculation
-from execution.predicted_workflow import PredictedTask
-from execution.prediction_outcome import RESOLVE_AFTER_S, Outcome, Verdict
 from execution.run_dependencies import RunsUnavailable
+from execution.speculation.outcome import RESOLVE_AFTER_S, Outcome, Verdict
 from execution.store.speculations import UnknownSpeculation
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -25,10 +23,9 @@ from learning.predictions import recorder as recorders
 from learning.predictions.open_intents import PredictedIntent
 from learning.predictions.record import RecordDependencies
 from learning.predictions.recorder import PredictionRecorder
-from learning.store import experience
-from learning.store.experience import ToolObservation
-from tests.execution.stored import ended, held
-from tests.factories import TeamFactory, ToolFactory
+from tests.execution.stored import ended
+from tests.execution.workflows import known_task
+from tests.factories import TeamFactory
 from tests.gateway.catalogues import tool
 from tests.patience import PATIENCE_S
 
@@ -39,10 +36,10 @@ ANN = Caller(
 )
 START = 1_700_000_000.0
 STEPS = (
-    PredictedTask(id="a", tool=1, arguments={"name": "Ann"}),
-    PredictedTask(id="b", tool=2, arguments={"to": {"$ref": "a", "pointer": "/mail"}}),
+    known_task("a", 1, {"name": "Ann"}),
+    known_task("b", 2, {"to": {"$ref": "a", "pointer": "/mail"}}),
 )
-OTHERS = (PredictedTask(id="x", tool=9),)
+OTHERS = (known_task("x", 9),)
 CHANGED = (STEPS[0],)
 
 
@@ -138,22 +135,6 @@ async def test_a_suggestion_is_recorded_without_its_values(world):
     assert "Ann" not in str(event)
 
 
-async def test_what_it_saves_is_the_time_its_tools_took_before(world):
-    row = await run_in_database_thread(ToolFactory)
-    await run_in_database_thread(
-        experience.add_experience,
-        None,
-        {row.pk: ToolObservation(total_ms=300.0, latencies=[2, *([0] * 30)])},
-        at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
-    counting = World(count_tokens=lambda text: text.count("tool"))
-    one = PredictedTask(id="a", tool=row.pk)
-    speculation = counting.suggest((one, replace(one, id="b", depends_on=("a",))))
-    await counting.recorder.flush()
-    stored = await run_in_database_thread(Speculation.objects.get, pk=speculation)
-    assert (stored.saves_ms, stored.tokens) == (300.0, 2)
-
-
 async def test_calls_that_carry_it_out_are_a_hit(world):
     speculation = world.suggest()
     world.call(1, name="Ann")
@@ -162,14 +143,6 @@ async def test_calls_that_carry_it_out_are_a_hit(world):
     assert [(one.succeeded, one.confidence) for one in world.taught] == [(True, 0.9)]
     assert world.events[-1].outcome is EventOutcome.HIT
     assert world.events[-1].prediction == speculation
-
-
-async def test_failed_calls_and_those_of_unknown_tools_show_nothing(world):
-    speculation = world.suggest()
-    world.call(1, code="tool_error", name="Ann")
-    world.call(None)
-    assert await world.outcome(speculation) == ("expired", 0.0)
-    assert world.taught == []
 
 
 async def test_other_calls_are_a_miss_and_calls_of_another_session_nothing(world):
@@ -206,12 +179,6 @@ async def test_without_words_the_run_confirms_the_suggestion_that_it_resembles_m
     assert await world.outcome(near) == ("expired", 0.0)
 
 
-async def test_a_run_of_other_tools_contradicts_what_was_suggested(world, sealer):
-    speculation = world.suggest()
-    world.run(await run_ended(sealer), OTHERS)
-    assert await world.outcome(speculation) == ("miss", 0.5)
-
-
 async def test_a_run_may_name_its_suggestion_in_another_process(world, sealer):
     speculation = world.suggest()
     await world.recorder.flush()
@@ -228,11 +195,6 @@ async def test_a_run_cannot_name_somebody_elses_suggestion(world, sealer, thief)
     speculation = world.suggest()
     world.run(await run_ended(sealer), OTHERS, caller=thief, speculation=speculation)
     assert await world.outcome(speculation) == ("expired", 0.0)
-
-
-async def test_a_run_of_a_caller_without_suggestions_costs_nothing(world, sealer):
-    world.run(await run_in_database_thread(lambda: held(sealer).run))
-    assert world.recorder._pending == []
 
 
 async def test_feedback_counts_at_once_even_before_the_suggestion_was_written(world):

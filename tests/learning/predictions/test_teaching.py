@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from execution.early_run import EarlyRun, EarlyTask
 from execution.models import Speculation
-from execution.prediction_outcome import RESOLVE_AFTER_S
+from execution.speculation.calls import SpeculativeRun, SpeculativeTask
+from execution.speculation.outcome import RESOLVE_AFTER_S
 from execution.store import prediction_contents
 from gateway_project.foundation.database import run_in_database_thread
 from graph.models import PatternRun
@@ -20,6 +20,7 @@ from learning.models import ToolExperience, UnlearnedEpisode
 from learning.predictions import open_intents
 from learning.predictions.open_intents import AheadRecord
 from learning.store import episodes
+from tests.execution.workflows import known_task
 from tests.factories import ServerFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.learning.predictions.test_recorder import CHANGED, STEPS, World, run_ended
@@ -28,15 +29,14 @@ from tests.learning.taught import contributor, observed
 pytestmark = pytest.mark.django_db(transaction=True)
 
 INTENT = "write to Ann"
-NAMES = {1: "s:a", 2: "s:b"}
-RUN = EarlyRun(
+RUN = SpeculativeRun(
     raw_results={},
     lists=frozenset(),
     tasks=(
-        EarlyTask(
+        SpeculativeTask(
             task="a", tool="s:a", arguments={"name": "Ann"}, started_s=0.0, duration_ms=100.0
         ),
-        EarlyTask(
+        SpeculativeTask(
             task="b", tool="s:b", arguments={"to": "ann@x"}, started_s=0.2, duration_ms=50.0
         ),
     ),
@@ -122,11 +122,6 @@ async def test_without_the_memory_nothing_of_a_suggestion_is_kept(sealer):
     assert await load_content(speculation, sealer) is None
 
 
-async def test_silence_teaches_nothing(world):
-    assert await world.outcome(run_ahead(world)) == ("expired", 0.0)
-    assert await stored() == {}
-
-
 async def test_accepted_it_teaches_fully_once_no_run_of_it_can_follow(world):
     speculation = run_ahead(world)
     await world.judge(speculation, "accept")
@@ -166,12 +161,6 @@ async def test_the_same_calls_made_one_by_one_teach_in_its_place(world):
     assert await stored() == {}
 
 
-async def test_a_suggestion_that_was_not_run_teaches_nothing(world):
-    world.suggest()
-    await world.recorder.flush()
-    assert await stored() == {}
-
-
 async def test_where_learning_is_off_nothing_is_kept():
     world = World()
     speculation = run_ahead(world)
@@ -181,12 +170,12 @@ async def test_where_learning_is_off_nothing_is_kept():
 
 async def test_the_workflow_that_its_caller_states_teaches_instead(world, sealer):
     speculation = run_ahead(world)
-    await world.judge(speculation, "modify", stated=STEPS, names=NAMES)
+    await world.judge(speculation, "modify", stated=STEPS)
     assert await stored() == {speculation: (1.0, after(world, RESOLVE_AFTER_S))}
     kept = await run_in_database_thread(lambda: episodes.load_episode(speculation, sealer=sealer))
     assert (kept.episode.intent, kept.episode.was_made) == (INTENT, False)
-    assert [call.tool for call in kept.episode.calls] == ["s:a", "s:b"]
-    await world.judge(speculation, "modify", stated=CHANGED, names=NAMES)
+    assert [call.tool for call in kept.episode.calls] == ["s:1", "s:2"]
+    await world.judge(speculation, "modify", stated=CHANGED)
     assert len(await stored()) == 1, "feedback counts once"
 
 
@@ -208,14 +197,13 @@ def test_it_leaves_a_pattern_with_its_references_and_only_what_was_made_duration
     server = ServerFactory(name="s")
     first, second = (ToolFactory(server=server, name=name) for name in "ab")
     steps = [
-        _with_tool(STEPS[0], first.pk),
-        _with_tool(STEPS[1], second.pk),
+        _with_tool(STEPS[0], first),
+        _with_tool(STEPS[1], second),
     ]
     if was_made:
         episode = suggested_episodes.build_run_episode(INTENT, steps, RUN, at=1_700_000_000.0)
     else:
-        names = {first.pk: "s:a", second.pk: "s:b"}
-        episode = suggested_episodes.build_stated_episode(INTENT, steps, names, at=1_700_000_000.0)
+        episode = suggested_episodes.build_stated_episode(INTENT, steps, at=1_700_000_000.0)
     assert episode.certainty == MAX_CERTAINTY
     learned = learn(sealer, episode)
     assert learned.has_pattern
@@ -223,9 +211,9 @@ def test_it_leaves_a_pattern_with_its_references_and_only_what_was_made_duration
     runs = ToolExperience.objects.values_list("runs", flat=True)
     assert list(runs) == [pytest.approx(0.5 * MAX_CERTAINTY)] * 2
     assert {held for held, _, _ in observed().values()} == {0.5 * MAX_CERTAINTY}
-    counts = dict(ToolExperience.objects.values_list("tool_id", "latencies"))
-    assert {sum(each) for each in counts.values()} == ({1} if was_made else {0})
+    calls = ToolExperience.objects.values_list("calls", flat=True)
+    assert set(calls) == ({1} if was_made else {0})
 
 
-def _with_tool(task, pk):
-    return type(task)(id=task.id, tool=pk, arguments=task.arguments)
+def _with_tool(task, tool):
+    return known_task(task.id, tool.pk, task.arguments, tool=f"s:{tool.name}")

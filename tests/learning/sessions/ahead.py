@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from execution.call import CallOutcome, call
-from execution.early_calls import EndedEarlyCall
+from execution.speculation.calls import EndedSpeculation
 from execution.speculation.dependencies import SpeculatorDependencies
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from execution.speculation.speculator import Speculator
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import Called, FakeUpstream, catalogue, server
 from tests.learning.sessions.live import ANN, CALL_S, FIND, READ, WRITE, Live
@@ -81,7 +82,7 @@ class Ahead:
     known: Catalogue = field(
         default_factory=lambda: catalogue(OWN_FIND, OWN_READ, OWN_WRITE, servers=(SERVER,))
     )
-    ended: list[EndedEarlyCall] = field(default_factory=list)
+    ended: list[EndedSpeculation] = field(default_factory=list)
     is_on: bool = True
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -103,9 +104,9 @@ class Ahead:
         )
         self.live.analyst._speculation = self.speculator
 
-    def _note_ended(self, ended: EndedEarlyCall) -> None:
+    def _note_ended(self, ended: EndedSpeculation) -> None:
         self.ended.append(ended)
-        self.live.registry.record_early_end(ended)
+        self.live.registry.record_speculation_end(ended)
 
     async def _answer(self, called: Called, _progress: Any) -> UpstreamResult:
         """Answer after `CALL_S`, once the gate is open."""
@@ -131,8 +132,7 @@ class Ahead:
             catalogue=self.known,
             upstream=self.upstream,
             on_ended=self.live.registry.record_call,
-            speculation=self.speculator,
-            is_fresh=is_fresh,
+            answer=partial(self.speculator.answer, is_fresh=is_fresh),
         )
 
     async def pause(self, seconds: float = 2.0) -> None:

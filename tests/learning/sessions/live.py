@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from execution.call import EndedCall
-from execution.call_outcome import ServedEarly
-from execution.early_calls import NO_SPECULATION, Speculation
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from execution.call_outcome import ServedSpeculation
+from execution.speculation.calls import NO_SPECULATION, Speculation
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.canonical import hash_json
 from learning.memory.event import Event, EventKind
@@ -97,9 +97,7 @@ class Live:
             models=self.models,
             rules=lambda: AdmissibilityRules(catalogue=self.known, grants=self.grants),
             speculation=self.speculation,
-            record=self.events.append,
             clock=self.clock,
-            wall=self.clock,
             processor_clock=self.processor,
         )
 
@@ -110,7 +108,7 @@ class Live:
         /,
         *,
         caller: Caller = ANN,
-        served: ServedEarly | None = None,
+        served: ServedSpeculation | None = None,
         **arguments: Any,
     ) -> None:
         """Record a call that takes `CALL_S`, or no time if it was made ahead."""

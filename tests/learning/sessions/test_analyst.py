@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation import telemetry
 from learning.memory.context import describe_context
 from learning.memory.event import EventKind
@@ -66,16 +65,6 @@ async def test_a_predicted_call_that_is_made_is_a_hit(live):
     # The prediction was made just before the call, which it could not shorten by more.
     assert 0.0 <= event.data["saves_ms"] <= 1_000 * CALL_S
     assert count("records", "hit") == before + 1
-
-
-async def test_a_hit_after_a_long_pause_saves_the_whole_call(live):
-    live.call(FIND, {"records": [{"record_id": RECORDS[0]}]}, owner="ann")
-    await live.pause()
-    await live.pause(5.0)
-    live.call(READ, record_id=RECORDS[0])
-    await live.pause()
-    (event,) = [e for e in live.events if e.kind is EventKind.SPECULATION_END]
-    assert event.data["saves_ms"] == 1_000 * CALL_S
 
 
 async def test_a_call_that_may_change_something_makes_all_predictions_miss(live):
@@ -237,30 +226,3 @@ async def test_sessions_are_analysed_as_they_become_idle(monkeypatch):
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-
-
-async def test_the_profiles_of_a_catalogue_are_built_once_for_teams_without_tools(live):
-    own = replace(READ, pk=9, tool="own:read_record", server="own", team=BOB.team)
-    known = catalogue(FIND, READ, own)
-    rules = AdmissibilityRules(catalogue=known, grants=SpeculationGrants())
-    first = analyse.load_profiles(rules, ANN)
-    assert analyse.load_profiles(rules, replace(ANN, team=7)) is first
-    assert analyse.load_profiles(rules, BOB).tools.keys() == {1, 2, 9}
-    assert first.tools.keys() == {1, 2}
-
-
-async def test_the_words_of_an_analysed_search_are_passed_on(live):
-    passed = []
-    live.analyst._record_words = lambda session, words: passed.append((session, words.text))
-    live.registry.record_search(ANN, "find records", context=describe_context(), hits={})
-    live.call(FIND, owner="ann")
-    await live.pause()
-    assert passed == [(live.session(), "find records")]
-
-
-async def test_a_call_with_too_large_arguments_counts_as_one_with_unknown_ones(live):
-    live.call(READ, {"title": "a"}, record_id="x" * (registry.MAX_RESULT_CHARACTERS + 1))
-    await live.pause()
-    (event,) = [e for e in live.events if e.kind is EventKind.OBSERVATION]
-    assert event.data["observation"]["complete"] is False
-    assert event.data["observation"]["arguments"] == {}

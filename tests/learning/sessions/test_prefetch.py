@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from execution.argument_provenance import Provenance, ProvenanceKind
-from execution.call_outcome import ServedEarly, SpeculationForm
-from execution.early_calls import NoSpeculation
-from execution.speculation_rules import (
+from execution.call_outcome import ServedSpeculation, SpeculationForm
+from execution.speculation.calls import Speculation
+from execution.speculation.provenance import Provenance, ProvenanceKind
+from execution.speculation.rules import (
     GrantedDefinition,
     ReasonCode,
     SpeculationGrants,
@@ -28,7 +28,7 @@ RECORD = "rec-1001"
 FOUND = {"records": [{"record_id": RECORD}]}
 
 
-class RecordingSpeculation(NoSpeculation):
+class RecordingSpeculation(Speculation):
     """Notes what it is to call ahead, and refuses the tools that it is told to refuse."""
 
     def __init__(self, *refused):
@@ -36,7 +36,7 @@ class RecordingSpeculation(NoSpeculation):
         self.dispatched = []
 
     def dispatch(self, caller, early):
-        if early.call.tool in self.refused:
+        if early.tool in self.refused:
             return (make_reason(ReasonCode.NOT_GRANTED, "Nobody granted it."),)
         self.dispatched.append((caller, early))
         return ()
@@ -59,14 +59,13 @@ async def test_a_predicted_call_is_called_ahead_with_the_origin_of_its_arguments
     await live.pause()
     ((caller, early),) = speculation.dispatched
     assert (caller, caller.session) == (ANN, ANN.session)
-    assert (early.form, early.call.tool) == (SpeculationForm.NEXT_CALL, READ.tool)
-    assert early.call.arguments == {"record_id": RECORD}
-    assert early.call.provenance == {
+    assert (early.form, early.tool) == (SpeculationForm.NEXT_CALL, READ.tool)
+    assert early.arguments == {"record_id": RECORD}
+    assert early.provenance == {
         "/record_id": Provenance(kind=ProvenanceKind.RESULT, server="records")
     }
     assert 0.0 < early.next_chance <= early.chance < 1.0
-    assert early.saves_ms == pytest.approx(300.0)
-    assert early.call.expected_s is None
+    assert early.expected_s is None
 
 
 async def test_what_a_search_states_is_called_ahead_as_stated(live, speculation):
@@ -75,7 +74,7 @@ async def test_what_a_search_states_is_called_ahead_as_stated(live, speculation)
     )
     await live.pause()
     ((_, early),) = speculation.dispatched
-    assert early.call.provenance["/record_id"].kind is ProvenanceKind.STATED
+    assert early.provenance["/record_id"].kind is ProvenanceKind.STATED
 
 
 async def test_a_call_made_ahead_is_no_shadow_prediction(live):
@@ -105,7 +104,7 @@ async def test_a_shadow_prediction_that_is_called_ahead_later_has_no_outcome_of_
     speculation.refused = ()
     live.call(READ, {"title": "b"}, record_id="rec-0")
     await live.pause()
-    assert {"record_id": RECORD} in [early.call.arguments for _, early in speculation.dispatched]
+    assert {"record_id": RECORD} in [early.arguments for _, early in speculation.dispatched]
     live.call(READ, {"title": "a"}, record_id=RECORD)
     await live.pause()
     assert live.list_resolved() == []
@@ -147,7 +146,7 @@ async def test_what_follows_a_run_is_called_ahead_for_whoever_started_it(live, s
     await live.pause()
     ((caller, early),) = speculation.dispatched
     assert (caller, caller.session) == (ANN, ANN.session)
-    assert early.call.arguments == {"record_id": RECORD}
+    assert early.arguments == {"record_id": RECORD}
     assert live.registry.find_session(own) is None, "so that it is counted at once"
 
 
@@ -164,7 +163,7 @@ async def test_each_call_is_made_for_the_session_that_it_was_predicted_for(live,
     live.call(FIND, FOUND, owner="ann")
     live.call(FIND, {"records": [{"record_id": "rec-2002"}]}, caller=BOB, owner="bob")
     await live.pause()
-    made = [(who.user, early.call.arguments) for who, early in speculation.dispatched]
+    made = [(who.user, early.arguments) for who, early in speculation.dispatched]
     assert made == [("ann", {"record_id": RECORD}), ("bob", {"record_id": "rec-2002"})]
 
 
@@ -203,41 +202,23 @@ async def test_a_granted_tool_is_predicted_whatever_its_name(speculation):
     )
     live.call(FIND, FOUND, owner="ann")
     await live.pause()
-    assert [early.call.tool for _, early in speculation.dispatched] == [touched.tool]
+    assert [early.tool for _, early in speculation.dispatched] == [touched.tool]
 
 
 async def test_a_served_call_teaches_and_predicts_as_any_other(live, speculation):
     """The result that was ready leads to the next call, and its time counts as the server's."""
     live.call(FIND, FOUND, owner="ann")
     await live.pause()
-    served = ServedEarly(
+    served = ServedSpeculation(
         prediction=uuid.uuid4(), form=SpeculationForm.NEXT_CALL, age_s=1.0, saved_s=CALL_S
     )
     found = {"records": [{"record_id": "rec-3003"}]}
     live.call(FIND, found, served=served, owner="zoe")
     await live.pause()
-    made = [early.call.arguments for _, early in speculation.dispatched]
+    made = [early.arguments for _, early in speculation.dispatched]
     assert {"record_id": "rec-3003"} in made
     observed = [e for e in live.events if e.kind is EventKind.OBSERVATION]
     assert [e.data["observation"]["ms"] for e in observed] == [1_000 * CALL_S] * 2
-
-
-@pytest.mark.django_db  # models are loaded in a database thread
-async def test_how_long_a_tool_takes_is_known_once_enough_calls_were_seen(
-    live, speculation, monkeypatch
-):
-    monkeypatch.setattr("graph.suggestion.next_call.model.MIN_TIMED_CALLS", 3)
-    for number in range(4):
-        await live.find_and_read(f"rec-{number}", caller=replace(ANN, session=f"s{number}"))
-    live.clock.now += 10_000.0
-    live.analyst.forget_sessions()
-    live.models.find_model(ANN.team)
-    await live.models.refresh(ANN.team)
-    speculation.dispatched.clear()
-    live.call(FIND, FOUND, owner="ann")
-    await live.pause()
-    expected = [early.call.expected_s for _, early in speculation.dispatched]
-    assert expected == [pytest.approx(CALL_S, rel=0.2)]
 
 
 class Asked(RecordingSpeculation):
@@ -271,12 +252,3 @@ async def test_the_switch_is_asked_before_the_session_is_analysed(monkeypatch):
     live.call(FIND, FOUND, owner="ann")
     await run_until(live, lambda: speculation.dispatched)
     assert speculation.asked[0] == 0
-
-
-async def test_where_no_server_is_trusted_the_switch_is_not_asked(monkeypatch):
-    live = Live(speculation=(speculation := Asked()))
-    live.known = catalogue(FIND, READ, servers=(server("records"),))
-    monkeypatch.setattr(analyst, "IDLE_S", 0.0)
-    live.call(FIND, FOUND, owner="ann")
-    await run_until(live, lambda: live.session().analysis)
-    assert speculation.asked == []

@@ -14,7 +14,7 @@ from gateway_project.foundation.canonical import hash_json
 from learning.memory.context import describe_context
 from learning.memory.event import EventKind, EventOutcome
 from learning.sessions import registry as registries
-from learning.sessions.memory import NO_CONTEXT, NO_MEMORY, AnsweredIntent
+from learning.sessions.memory import AnsweredIntent
 from learning.sessions.registry import SessionRegistry
 from tests.gateway.catalogues import tool
 from tools.danger import Danger
@@ -115,12 +115,6 @@ def test_an_unsuccessful_call_leaves_its_code(memory, events, code, outcome):
     assert (events[0].outcome, dict(events[0].data)) == (outcome, {"code": code})
 
 
-def test_a_call_of_an_unknown_tool_leaves_an_event_without_a_tool(memory, events):
-    memory.record_call(ended(called=None, code="unknown_tool"))
-    assert (events[0].tool, events[0].arguments_hash, events[0].context_hash) == (None, None, None)
-    assert memory.find_session(ANN).call_count == 0
-
-
 def test_equal_calls_have_equal_hashes_and_others_do_not(memory, events):
     for arguments in ({"a": 1, "b": 2}, {"b": 2.0, "a": 1}, {"a": 1}):
         memory.record_call(ended(arguments=arguments))
@@ -147,16 +141,6 @@ def test_a_call_has_the_context_of_the_latest_search_or_intent(memory, events):
     assert search == after_search == memory.compute_context_key(CONTEXT).context
     assert answered == after_intent
     assert len({alone, search, answered}) == 3
-
-
-def test_a_search_and_an_intent_name_the_best_tools(memory, events):
-    memory.record_search(ANN, "find", context=CONTEXT, hits=dict.fromkeys(range(99), 0.5))
-    memory.record_intent(ANN, intent(NO_CONTEXT))
-    search, answered = events
-    assert search.kind is EventKind.SEARCH
-    assert search.data == {"tools": list(range(registries.MAX_LISTED_TOOLS))}
-    assert (answered.kind, answered.prediction) == (EventKind.INTENT, UUID(int=9))
-    assert answered.data == {"mode": "suggestion", "confidence": 0.812, "tools": [7, 8]}
 
 
 @pytest.mark.parametrize("other", [{"session": "two"}, {"user": "bob"}, {"team": 2}])
@@ -205,11 +189,6 @@ def test_the_session_silent_for_longest_makes_room(memory, monkeypatch):
     ]
 
 
-def test_forgetting_without_any_session_does_nothing(memory):
-    memory.forget_oldest()
-    assert memory.take_forgotten() == []
-
-
 def test_the_tasks_of_a_run_are_a_session_with_the_context_of_its_caller(memory, events):
     memory.record_search(ANN, "find", context=CONTEXT, hits={})
     memory.record_run(ANN, RUN)
@@ -239,13 +218,6 @@ def test_what_can_be_analysed_waits_until_its_session_is_idle(memory, clock):
     assert (call.tool, call.arguments, call.is_error) == (READ, {"path": SECRET}, False)
     assert not memory.has_waiting
     assert memory.take_idle(idle_s=0.02) == []
-
-
-def test_an_active_session_does_not_hold_up_an_idle_one(memory, clock):
-    memory.record_call(ended())
-    clock.now += 1
-    memory.record_call(ended(replace(ANN, session="two")))
-    assert [session.caller for session, _ in memory.take_idle(idle_s=0.5)] == [ANN]
 
 
 def test_an_unanswered_call_teaches_nothing(memory):
@@ -299,31 +271,3 @@ def test_only_the_part_of_a_result_that_is_read_waits(memory, raw, kept):
     memory.record_call(ended(raw=raw))
     ((_, (call,)),) = memory.take_idle(idle_s=0.0)
     assert call.result == kept
-
-
-def test_large_arguments_and_long_words_do_not_wait(memory):
-    memory.record_call(ended(arguments={"text": "x" * (registries.MAX_RESULT_CHARACTERS + 1)}))
-    context = memory.compute_context_key(CONTEXT)
-    memory.record_intent(ANN, replace(intent(context), text="x" * 200_000))
-    memory.record_search(ANN, "x" * 200_000, context=CONTEXT, hits={})
-    ((_, (call, *words)),) = memory.take_idle(idle_s=0.0)
-    assert call.arguments is None
-    assert [len(one.text) for one in words] == [registries.MAX_KEPT_WORDS] * 2
-
-
-def test_keys_of_contexts_are_cached_within_bounds(memory, monkeypatch):
-    monkeypatch.setattr(registries, "MAX_CONTEXT_KEYS", 2)
-    keys = [
-        memory.compute_context_key(describe_context(domain=name)) for name in ("a", "b", "c", "a")
-    ]
-    assert keys[0] == keys[3]
-    assert len({key.domain for key in keys}) == 3
-
-
-def test_without_memory_nothing_is_remembered():
-    NO_MEMORY.record_call(ended())
-    NO_MEMORY.record_task_call(ended())
-    NO_MEMORY.record_search(ANN, "find", context=CONTEXT, hits={})
-    NO_MEMORY.record_intent(ANN, intent(NO_MEMORY.compute_context_key(CONTEXT)))
-    NO_MEMORY.record_run(ANN, RUN)
-    NO_MEMORY.record_agent_decision(ANN, RUN, "abort")

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from execution.call_outcome import SpeculationForm
-from execution.early_calls import EarlyEnd
-from execution.speculation.early_results import VALID_S
+from execution.speculation.calls import SpeculationEnd
+from execution.speculation.results import VALID_S
 from gateway_project.foundation import telemetry
 from learning.memory.event import EventKind, EventOutcome
 from tests.gateway.catalogues import catalogue
@@ -54,7 +54,7 @@ async def find_and_wait_again(ahead):
 
 
 def ends(ahead):
-    return [(one.early.call.arguments.get("record_id"), one.end) for one in ahead.ended]
+    return [(one.call.arguments.get("record_id"), one.end) for one in ahead.ended]
 
 
 async def test_a_tool_is_compared_before_it_is_served(ahead):
@@ -66,7 +66,7 @@ async def test_a_tool_is_compared_before_it_is_served(ahead):
         outcome = await ahead.request("read_record", record_id=record)
         assert outcome.served is None
         assert ahead.list_sent().count(("read_record", {"record_id": record})) == 2
-        assert (record, EarlyEnd.COMPARED) in ends(ahead)
+        assert (record, SpeculationEnd.COMPARED) in ends(ahead)
     await find_and_wait(ahead)
     outcome = await ahead.request("read_record", record_id=RECORD)
     assert outcome.served is not None
@@ -81,17 +81,7 @@ async def test_an_earned_call_is_answered_without_asking_the_server(ahead):
     assert outcome.served.form is SpeculationForm.NEXT_CALL
     assert outcome.served.saved_s == pytest.approx(CALL_S)
     assert ahead.list_sent().count(READING) == 1
-    assert (RECORD, EarlyEnd.SERVED) in ends(ahead)
-
-
-async def test_a_served_result_leads_to_the_next_call(ahead):
-    await ahead.earn()
-    await find_and_wait(ahead)
-    await ahead.request("read_record", record_id=RECORD)
-    await ahead.pause()
-    assert ("read_record", {"record_id": "rec-2002"}) in ahead.list_sent()
-    observed = [e for e in ahead.live.events if e.kind is EventKind.OBSERVATION]
-    assert observed[-1].data["observation"]["ms"] >= 1_000 * CALL_S
+    assert (RECORD, SpeculationEnd.SERVED) in ends(ahead)
 
 
 async def test_a_request_joins_the_call_in_flight(ahead):
@@ -150,7 +140,7 @@ async def test_an_expired_result_is_not_served(ahead):
     ahead.live.clock.now += VALID_S
     outcome = await ahead.request("read_record", record_id=RECORD)
     assert outcome.served is None
-    assert (RECORD, EarlyEnd.UNUSED) in ends(ahead)
+    assert (RECORD, SpeculationEnd.UNUSED) in ends(ahead)
 
 
 async def test_after_a_write_nothing_from_before_is_served(ahead):
@@ -214,7 +204,7 @@ async def test_a_call_made_ahead_that_comes_is_a_hit(ahead, is_earned):
     await ahead.request("read_record", record_id=RECORD)
     await ahead.pause()
     (event,) = [e for e in ahead.live.events if e.outcome is EventOutcome.HIT]
-    (made,) = [one for one in ahead.ended if one.early.prediction == event.prediction]
+    (made,) = [one for one in ahead.ended if one.call.prediction == event.prediction]
     assert (event.kind, event.tool, event.team) == (
         EventKind.SPECULATION_END,
         OWN_READ.pk,
@@ -224,7 +214,7 @@ async def test_a_call_made_ahead_that_comes_is_a_hit(ahead, is_earned):
     assert event.arguments_hash is not None
     assert event.data == {
         "form": "next_call",
-        "chance": pytest.approx(made.early.chance, abs=1e-3),
+        "chance": pytest.approx(made.call.chance, abs=1e-3),
         "saves_ms": 1_000 * CALL_S if is_earned else 0.0,
         "shadow": False,
         **({"end": "served"} if is_earned else {"end": "compared", "agreed": True}),
@@ -276,14 +266,6 @@ async def test_what_becomes_of_calls_made_ahead_is_counted(ahead):
     assert grown[:2] == [1, pytest.approx(CALL_S)]
     assert grown[2] > 0
     assert grown[3] == 0
-
-
-async def test_refusals_are_counted_by_reason(ahead):
-    ahead.is_on = False
-    before = count("early_call_refusals", form="next_call", reason="switched_off")
-    await ahead.request("find_records", owner="ann")
-    await ahead.pause()
-    assert count("early_call_refusals", form="next_call", reason="switched_off") > before
 
 
 async def test_a_server_that_connects_for_a_call_made_ahead_does_not_stop_it(ahead):

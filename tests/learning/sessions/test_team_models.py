@@ -6,7 +6,7 @@ from dataclasses import replace
 import django.db
 import pytest
 
-from execution.speculation_rules import AdmissibilityRules, SpeculationGrants
+from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.module_process import ModuleFailed
 from graph.suggestion.next_call.chance import load_priors
@@ -14,7 +14,6 @@ from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
 from learning.sessions.analyse import load_profiles
-from learning.sessions.fit import fit_in_subprocess
 from learning.sessions.team_models import NextCallModels, SessionPart
 from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
@@ -125,15 +124,6 @@ async def test_a_session_is_counted_as_soon_as_its_connection_ends():
     assert live.registry.find_session(ANN) is None
 
 
-async def test_a_connection_that_ends_without_anything_to_analyse_is_counted_too():
-    live = Live()
-    await live.find_and_read("rec-1")
-    live.registry.record_session_end(ANN)
-    live.analyst.forget_sessions()
-    await live.models.refresh(ANN.owner)
-    assert live.models.find_model(ANN.owner).counts["sessions",] == 1
-
-
 async def test_a_long_session_teaches_while_it_lasts_and_each_call_once():
     live = Live()
     seen = []
@@ -159,21 +149,6 @@ async def test_a_new_connection_of_the_same_caller_is_another_session():
     live.registry.record_session_end(ANN)
     live.call(READ, record_id="rec-1")
     assert live.session(ANN) is not first
-
-
-async def test_a_session_without_calls_teaches_nothing():
-    models = NextCallModels(load=lambda *_: [])
-    models.add_session(Contributor(1, 1), SessionPart(5, [], range(0)))
-    assert not models._teams
-
-
-async def test_what_is_learned_raises_the_chance():
-    live = Live()
-    (before,) = await predict(live, ANN)
-    live.stored = await taught_sessions(20)
-    await live.models.refresh(ANN.team)
-    (after,) = await predict(live, replace(ANN, session="later"))
-    assert after > before
 
 
 async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough():
@@ -233,17 +208,6 @@ async def test_a_fit_that_fails_leaves_the_chances_as_they_are():
     await models.refresh(1)
     await models.fit_due(1)
     assert models.find_model(1).chances is None
-
-
-async def test_a_process_that_cannot_read_its_work_fails():
-    with pytest.raises(ModuleFailed):
-        await fit_in_subprocess(None, None)
-
-
-async def test_the_tools_of_a_team_are_known_once_a_session_was_analysed():
-    live = Live()
-    await live.find_and_read("rec-1")
-    assert READ.pk in live.models._teams[ANN.team].tools.tools
 
 
 async def observe_bob(*, other_calls):

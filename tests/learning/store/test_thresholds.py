@@ -100,16 +100,6 @@ def test_a_change_is_recorded_with_its_evidence():
     assert row.success_bound <= row.expected_success
 
 
-def test_moves_of_less_than_the_least_stored_one_are_not_stored(monkeypatch):
-    known = [resolved() for _ in range(20)]
-    record(known)
-    monkeypatch.setattr(thresholds, "MIN_MOVE", 1.0)
-    before = AdaptiveThreshold.objects.get(context_hash=11).threshold
-    record([*known, *(resolved() for _ in range(200))])
-    assert AdaptiveThreshold.objects.get(context_hash=11).threshold == before
-    assert ThresholdChange.objects.filter(threshold__context_hash=11).count() == 1
-
-
 def test_failures_suspend_and_the_suspension_is_in_the_history():
     record([resolved(succeeded=False, confidence=0.97) for _ in range(200)])
     found = find(None)
@@ -159,19 +149,6 @@ def test_only_the_domains_of_new_outcomes_are_recomputed():
     thresholds.record_resolved([fresh], rules=History(*known, fresh).rules(), at=later)
     assert AdaptiveThreshold.objects.get(context_hash=11).updated_at == AT
     assert AdaptiveThreshold.objects.get(context_hash=21).updated_at == later
-
-
-def test_the_newest_contexts_are_recomputed_if_there_are_too_many(monkeypatch):
-    monkeypatch.setattr(thresholds, "MAX_CONTEXTS", 1)
-    record([resolved(), resolved(key=ContextKey(context=12, domain=1))])
-    contexts = AdaptiveThreshold.objects.exclude(context_hash=None)
-    assert [row.context_hash for row in contexts] == [12]
-
-
-def test_recomputing_a_team_covers_all_its_domains():
-    history = History(resolved(), resolved(key=OTHER))
-    thresholds.recompute_thresholds(None, rules=history.rules(), at=AT)
-    assert {scope.context for scope in thresholds.load_stored()} == {None, 11, 21}
 
 
 @pytest.mark.parametrize(

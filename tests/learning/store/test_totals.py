@@ -58,31 +58,12 @@ def test_predictions_of_one_kind_and_day_are_summed_up():
     assert (row.cost, row.unpriced) == (Decimal("0.25"), 1)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"is_shadow": False},
-        {"chance": 0.85},
-        {"form": totals.NEXT_CALL},
-        {"at": AT + timedelta(days=1)},
-    ],
-)
-def test_predictions_of_another_kind_or_day_are_apart(other):
-    totals.add_predictions([counted(), counted(**other)])
-    assert PredictionTotal.objects.count() == 2
-
-
 def test_a_teams_totals_are_seen_by_nobody_else():
     team = TeamFactory().pk
     totals.add_predictions([counted(team=team)])
     assert totals.load_totals(None, since=DAY) == []
     assert totals.load_totals(TeamFactory().pk, since=DAY) == []
     assert [row.hits for row in totals.load_totals(team, since=DAY)] == [1]
-
-
-def test_earlier_days_are_left_out():
-    totals.add_predictions([counted()])
-    assert totals.load_totals(None, since=DAY + timedelta(days=1)) == []
 
 
 def test_predictions_of_deleted_tools_and_teams_are_dropped():

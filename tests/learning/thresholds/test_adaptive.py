@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from learning.thresholds.adaptive import AdaptivePolicy, estimate_tails
 from learning.thresholds.counts import CELLS
 from learning.thresholds.policy import (
-    ANY_CONTEXT,
     INITIAL_THRESHOLD,
     MAX_THRESHOLD,
     MIN_THRESHOLD,
@@ -56,12 +55,6 @@ def test_without_evidence_it_is_the_initial_threshold():
     assert (found.level, found.is_converged, found.is_suspended) == (
         EvidenceLevel.NONE, False, False,
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("initial", [0.75, 0.85, 0.95])
-def test_without_evidence_a_domain_starts_at_its_preset(initial):
-    presets = {KEY.domain: Preset(initial=initial)}
-    assert estimate([], presets=presets).threshold == pytest.approx(initial)
 
 
 @given(PREDICTIONS)
@@ -167,32 +160,12 @@ def test_a_sparse_context_leans_on_its_domain_then_on_the_team():
     assert not sibling.is_converged
 
 
-def test_own_evidence_outweighs_that_of_the_domain():
-    others = stream(400, lambda _confidence: 1.0, key=SIBLING)
-    own = stream(200, lambda confidence: confidence**3, seed=3)
-    assert estimate([*others, *own]).threshold > estimate(others).threshold
-    assert estimate([*others, *own]).level is EvidenceLevel.CONTEXT
-
-
-def test_other_domains_do_not_move_a_context_with_evidence_of_its_own():
-    own = stream(400, lambda confidence: confidence)
-    foreign = stream(400, lambda _confidence: 0.3, key=FOREIGN, seed=3)
-    assert abs(estimate([*foreign, *own]).threshold - estimate(own).threshold) <= 0.06
-
-
 def test_it_recovers_from_an_abrupt_drift():
     good = stream(600, lambda _confidence: 0.98)
     bad = stream(150, lambda confidence: confidence**3, seed=2)
     forgetful, constant = (estimate([*good, *bad], policy=policy) for policy in (POLICY, CONSTANT))
     assert constant.threshold < 0.8
     assert forgetful.threshold > 0.9
-
-
-def test_it_recovers_when_predictions_become_better():
-    bad = stream(300, lambda confidence: confidence**3)
-    good = stream(200, lambda _confidence: 0.99, seed=2)
-    assert estimate(bad).threshold > INITIAL_THRESHOLD
-    assert estimate([*bad, *good]).threshold < 0.85
 
 
 def test_it_converges_within_thirty_outcomes_and_stays_there():
@@ -203,15 +176,6 @@ def test_it_converges_within_thirty_outcomes_and_stays_there():
     assert max(one.threshold for one in path) - min(one.threshold for one in path) <= 2 * STEP
 
 
-def test_it_has_not_converged_while_it_moves():
-    assert not estimate([resolved(0.8)] * 40).is_converged
-    assert estimate(stream(500, lambda _confidence: 0.2)).is_converged
-
-
-def test_predictions_far_below_any_threshold_are_ignored():
-    assert estimate([resolved(0.2, succeeded=False)] * 100).sample_weight == 0.0
-
-
 def test_a_waste_budget_is_a_target_on_chances():
     policy = AdaptivePolicy(target=0.5, least_confidence=0.0, drift_tails=(0.0, 0.3))
     presets = {KEY.domain: Preset(initial=0.5, lowest=0.0, highest=1.0)}
@@ -220,18 +184,3 @@ def test_a_waste_budget_is_a_target_on_chances():
     used = [one.succeeded for one in predictions if one.confidence >= found.threshold]
     assert 0.7 <= found.threshold <= 0.9
     assert sum(used) / len(used) >= 0.48
-
-
-def test_a_key_of_no_context_stands_for_what_has_no_evidence():
-    tracker = observe(POLICY.start({}), stream(100, lambda _confidence: 1.0))
-    general = tracker.estimate(type(KEY)(context=ANY_CONTEXT, domain=KEY.domain))
-    assert general.level is EvidenceLevel.DOMAIN
-
-
-def test_a_single_implicit_outcome_still_counts_after_the_next_one():
-    first, second = resolved(0.95, weight=0.5), resolved(0.8, weight=0.5, key=SIBLING)
-    forwards, backwards = (
-        estimate(pair, policy=CONSTANT) for pair in ([first, second], [second, first])
-    )
-    assert forwards.threshold == backwards.threshold
-    assert forwards.expected_success == pytest.approx(backwards.expected_success)

@@ -25,13 +25,3 @@ def test_older_outcomes_count_less_however_often_the_counts_are_normalised(monke
         kept.add(cell, succeeded=True, weight=1.0)
     assert kept.totals[:8] == pytest.approx([0.5 ** (7 - cell) for cell in range(8)])
     assert kept.successes == kept.totals
-
-
-def test_counts_can_be_replaced_by_others():
-    kept, other = DecayedCounts(keep=0.9), DecayedCounts(keep=0.5)
-    kept.add(1, succeeded=True, weight=1.0)
-    other.add(2, succeeded=False, weight=1.0)
-    kept.replace(other)
-    assert (kept.successes, kept.totals) == (other.successes, other.totals)
-    kept.add(3, succeeded=True, weight=1.0)
-    assert other.totals[3] == 0.0

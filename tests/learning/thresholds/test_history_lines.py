@@ -21,12 +21,6 @@ def test_two_fields_suffice():
     )  # fmt: skip
 
 
-def test_all_fields_are_read():
-    found = parse(weight=0.5, at=-3, saves_ms=250)
-    assert (found.weight, found.at, found.saves_ms) == (0.5, -3.0, 250.0)
-    assert parse(succeeded=False, saves_ms=250).saves_ms == 0.0
-
-
 def test_contexts_are_told_apart_within_their_domains():
     rows = [("a", "x"), ("a", "y"), ("b", "x"), ("a", "x")]
     lines = [
@@ -37,13 +31,6 @@ def test_contexts_are_told_apart_within_their_domains():
     assert found[0] == found[3]
     assert len(set(found)) == 3
     assert found[0].domain == found[1].domain != found[2].domain
-
-
-def test_blank_lines_are_skipped_and_still_counted():
-    good = b'{"confidence": 1, "succeeded": false}'
-    assert len(parse_history(b"\n" + good + b"\n\n" + good + b"\n")) == 2
-    with pytest.raises(InvalidHistory, match="line 3: it is not JSON"):
-        parse_history(good + b"\n\nnonsense")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from learning.thresholds.in_force import (
     ThresholdInForce,
     ThresholdScope,
     ThresholdTable,
-    find_default_threshold,
 )
-from learning.thresholds.policy import INITIAL_THRESHOLD, Preset
+from learning.thresholds.policy import Preset
 
 KEY = ContextKey(context=11, domain=1)
 CONTEXT = ThresholdScope(7, 1, 11)
@@ -20,10 +19,6 @@ TEAM = ThresholdScope(7, None, None)
 
 def find(stored, presets=None):
     return ThresholdTable(stored, presets or {}).find(7, KEY)
-
-
-def test_nothing_known_is_the_initial_threshold():
-    assert find({}).value == find_default_threshold(7, KEY).value == INITIAL_THRESHOLD
 
 
 @pytest.mark.parametrize(

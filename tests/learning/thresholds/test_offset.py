@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from learning.thresholds import offset as offset_module
 from learning.thresholds.counts import CELLS
 from learning.thresholds.offset import (
     LOG_ODDS,
@@ -37,25 +36,6 @@ def test_the_offset_of_many_outcomes_is_found(offset):
     found = fit_offset(PRIOR, *counts(shifted(offset), 1_000.0))
     assert found.mean == pytest.approx(offset, abs=0.01)
     assert found.variance < 0.001
-
-
-def test_a_mode_far_from_the_prior_is_found_in_steps():
-    found = fit_offset(Offset(0.0, 1e6), *counts(lambda _x: 0.001, 100.0))
-    assert found.mean == pytest.approx(-10.0, abs=5.0)
-
-
-def test_the_search_for_the_mode_ends_after_a_bounded_number_of_steps(monkeypatch):
-    monkeypatch.setattr(offset_module, "MAX_STEPS", 1)
-    assert fit_offset(Offset(0.0, 1e6), *counts(lambda _x: 0.001, 100.0)).mean == -1.0
-
-
-def test_more_outcomes_are_surer():
-    few, many = (fit_offset(PRIOR, *counts(shifted(0.0), weight)) for weight in (1.0, 10.0))
-    assert many.variance < few.variance < PRIOR.variance
-
-
-def test_a_narrower_level_is_less_sure():
-    assert Offset(0.3, 0.1).widen(0.2) == Offset(0.3, pytest.approx(0.3))
 
 
 def test_higher_tails_succeed_more_often():

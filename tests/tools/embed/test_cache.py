@@ -13,15 +13,6 @@ def test_the_same_query_is_embedded_once():
     assert (cached.statistics.hits, cached.statistics.misses, cached.statistics.size) == (2, 2, 2)
 
 
-def test_documents_pass_through():
-    inner = FakeEmbedder()
-    cached = CachedEmbedder(inner)
-    cached.embed(["a"], kind="document")
-    cached.embed(["a"], kind="document")
-    assert inner.embedded == ["a", "a"]
-    assert cached.statistics.size == 0
-
-
 def test_the_oldest_query_is_forgotten_first():
     inner = FakeEmbedder()
     cached = CachedEmbedder(inner, size=2)
@@ -51,12 +42,3 @@ def test_only_queries_embedded_before_are_recalled():
     assert np.array_equal(cached.recall(["b", "a"]), rows[::-1])
     assert cached.recall(["a", "c"]) is None
     assert inner.embedded == ["a", "b"]
-
-
-def test_it_tells_of_its_model():
-    inner = FakeEmbedder()
-    assert (CachedEmbedder(inner).model, CachedEmbedder(inner).dimensions) == (
-        inner.model,
-        inner.dimensions,
-    )
-    assert CachedEmbedder(inner).embed([], kind="query").shape == (0, inner.dimensions)

@@ -7,8 +7,11 @@ import pytest
 from gateway_project.foundation.config import BGE_LARGE, MINILM, Config
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
+from tools.embed import locate
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, make_embedder
+from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, LazyReader, make_embedder
+from tools.embed.locate import ModelFiles
+from tools.embed.reader import Question
 from tools.embed.recipes import UnknownModel
 
 
@@ -108,3 +111,25 @@ def test_naming_the_embedder_imports_nothing_heavy():
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def damaged(tmp_path):
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_text("{")
+    return ModelFiles(graphs=(b"x", b"y"), tokenizer=tokenizer, weights=memoryview(b"z"))
+
+
+@pytest.mark.parametrize("find", [damaged, lambda _path: None], ids=["damaged", "missing"])
+def test_without_a_usable_reader_nothing_is_read_and_it_is_tried_once(monkeypatch, tmp_path, find):
+    looked = []
+
+    def find_files(_recipe, *, home):
+        looked.append(home)
+        return find(tmp_path)
+
+    monkeypatch.setattr(locate, "find_reader_files", find_files)
+    read = LazyReader(config(tmp_path))
+    for _ in range(2):
+        [answer] = read("in celsius", [Question("unit (string: celsius)", ((14, 21),))])
+        assert (answer.probability, answer.members) == (0.0, (0.0,))
+    assert looked == [tmp_path]

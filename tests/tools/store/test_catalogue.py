@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -19,7 +20,6 @@ from tests.factories import (
 from tests.tools.store.conftest import (
     READ,
     READ_MORE,
-    READ_MOST,
     START,
     WRITE,
     pinned,
@@ -58,12 +58,6 @@ def test_where_new_tools_are_approved_by_hand_they_wait_unpinned(record):
     assert ToolDefinition.objects.get().approved_at is None
 
 
-def test_waiting_tools_still_wait_after_the_rule_is_relaxed(record):
-    record(READ, approve_new=False)
-    record(READ, approve_new=True)
-    assert states() == {"read": "pending"}
-
-
 def test_recording_the_same_listing_again_changes_nothing_but_the_time(record):
     record(READ, WRITE)
     before = rows()
@@ -89,8 +83,10 @@ def test_recording_the_same_listing_again_changes_nothing_but_the_time(record):
             input_schema=READ.input_schema,
             annotations={"readOnlyHint": True},
         ),
+        replace(READ, extras={"_meta": {"anthropic/searchHint": "zebra"}}),
+        replace(READ, extras={"icons": [{"src": "https://a.example/a.png"}]}),
     ],
-    ids=["title", "description", "input_schema", "output_schema", "annotations"],
+    ids=["title", "description", "input_schema", "output_schema", "annotations", "_meta", "icons"],
 )
 def test_any_definition_change_quarantines_and_keeps_the_pinned_one(record, changed):
     record(READ, WRITE)
@@ -98,12 +94,6 @@ def test_any_definition_change_quarantines_and_keeps_the_pinned_one(record, chan
     assert states() == {"read": "quarantined", "write": "active"}
     assert Tool.objects.get(name="read").definition.hash == READ.hash
     assert ToolDefinition.objects.filter(hash=changed.hash, approved_at=None).exists()
-
-
-def test_key_order_is_not_a_change(record):
-    record(Definition(name="a", input_schema={"x": 1, "y": {"p": 1, "q": 2.0}}))
-    again = Definition(name="a", input_schema={"y": {"q": 2, "p": 1}, "x": 1})
-    assert record(again) == ListingChanges(unchanged=1)
 
 
 def test_a_tool_is_active_again_once_its_pinned_definition_is_back(record):
@@ -123,22 +113,10 @@ def test_a_tool_that_is_not_listed_any_more_is_removed_and_comes_back_as_pinned(
     assert states() == {"read": "active", "write": "active"}
 
 
-def test_a_removed_tool_that_comes_back_changed_is_quarantined(record):
-    record(READ)
-    record()
-    assert record(READ_MORE) == ListingChanges(changed=("read",))
-
-
 def test_an_incomplete_listing_removes_nothing(record):
     record(READ, WRITE)
     assert record(WRITE, complete=False) == ListingChanges(unchanged=1)
     assert states() == {"read": "active", "write": "active"}
-
-
-def test_a_second_change_while_in_quarantine_is_reported_as_a_change(record):
-    record(READ)
-    record(READ_MORE)
-    assert record(READ_MOST).changed == ("read",)
 
 
 def test_characters_the_database_cannot_store_are_replaced_stably(record):
@@ -148,15 +126,6 @@ def test_characters_the_database_cannot_store_are_replaced_stably(record):
     assert record(odd) == ListingChanges(added=("re\ufffdad",))
     assert record(odd) == ListingChanges(unchanged=1)
     assert Tool.objects.get().definition.input_schema == {"k\ufffd": "v\ufffd"}
-
-
-def test_two_servers_may_have_tools_of_one_name(record):
-    ServerFactory(name="t")
-    record(READ)
-    catalogue.record_listing("t", [READ_MORE], at=START, approve_new=True)
-    assert Tool.objects.filter(name="read").count() == 2
-    record()
-    assert Tool.objects.get(server__name="t").state == "active"
 
 
 def test_the_servers_current_description_is_stored(record):
@@ -200,11 +169,6 @@ def test_what_a_person_wrote_about_a_server_is_not_overwritten_by_the_server(rec
     Server.objects.update(description="Our files; ask Ann.")
     record(instructions="BUY NOW")
     assert Server.objects.get().description == "Our files; ask Ann."
-
-
-def test_a_listing_of_a_deleted_server_is_an_error():
-    with pytest.raises(Server.DoesNotExist):
-        catalogue.record_listing("gone", [READ], at=START, approve_new=True)
 
 
 def test_a_listing_costs_the_same_queries_for_many_tools_as_for_few(record):
@@ -282,11 +246,6 @@ def test_the_danger_class_follows_trust_curation_and_override():
     }
 
 
-def test_the_title_counts_for_the_danger_class():
-    ToolFactory(server__name="s", name="frobnicate", title="Delete everything")
-    assert catalogue.load_catalogue().tools["s:frobnicate"].vetoed
-
-
 def test_loading_costs_the_same_queries_however_many_tools(django_assert_max_num_queries):
     for server in ServerFactory.create_batch(3):
         ToolFactory.create_batch(3, server=server, category=CategoryFactory())
@@ -342,3 +301,8 @@ class TestAnyHistory(TestCase):
             }
             assert states() == expected
         assert {n: pinned(n) for n in first} == first
+
+
+def test_the_title_counts_for_the_danger_class():
+    ToolFactory(server__name="s", name="frobnicate", title="Delete everything")
+    assert catalogue.load_catalogue().tools["s:frobnicate"].vetoed

@@ -21,11 +21,6 @@ def loaded(**values):
     return catalogue.load_catalogue().tools[f"{tool.server.name}:{tool.name}"]
 
 
-def test_a_tool_without_overrides_follows_its_danger_class():
-    tool = loaded()
-    assert (tool.approval, tool.destructive_by, tool.repeatable) == ("", "", False)
-
-
 def test_admin_overrides_are_loaded():
     tool = loaded(approval="always", repeatable_override=True, danger_override="destructive")
     assert (tool.approval, tool.repeatable, tool.destructive_by) == ("always", True, "admin")

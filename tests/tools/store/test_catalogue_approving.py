@@ -36,12 +36,6 @@ def test_approving_pins_the_newest_definition_with_its_approver(record):
     assert record(READ_MORE) == ListingChanges(unchanged=1)
 
 
-def test_approving_makes_a_waiting_tool_usable(record):
-    record(READ, approve_new=False)
-    assert approve("read") == {"s:read": Tool.objects.get(name="read").definition.hash}
-    assert states() == {"read": "active"}
-
-
 @pytest.mark.parametrize(
     "listings",
     [
@@ -64,12 +58,6 @@ def test_approving_a_tool_that_went_back_to_what_is_pinned_changes_nothing(recor
     record(READ)
     assert approve("read") == {}
     assert pinned() == "Reads."
-
-
-def test_an_approval_that_changes_nothing_is_not_reported(record):
-    record(READ)
-    assert approve("read", user=UserFactory()) == {}
-    assert Tool.objects.get().definition.approved_by is None
 
 
 def test_a_removed_tool_cannot_be_approved(record):

@@ -62,14 +62,6 @@ def test_vectors_of_removed_tools_are_dropped():
     assert embeddings.drop_stale(MODEL) == 1
 
 
-def test_writing_the_same_twice_changes_nothing():
-    ToolFactory()
-    todo = embeddings.load_missing(MODEL)
-    vectors = np.ones((1, 2), dtype=np.float32)
-    assert embeddings.write_vectors(MODEL, todo, vectors) == 1
-    assert embeddings.write_vectors(MODEL, todo, vectors) == 0
-
-
 def test_a_tool_that_was_deleted_meanwhile_is_left_out():
     gone, kept = ToolFactory.create_batch(2)
     todo = embeddings.load_missing(MODEL)

@@ -7,7 +7,7 @@ from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFac
 from tests.fakes import FakeEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.models import Server, Tool, ToolEmbedding
-from tools.store import postings, search_index
+from tools.store import search_index
 
 pytestmark = pytest.mark.django_db
 
@@ -150,14 +150,6 @@ def test_an_older_vector_serves_until_the_new_one_is_there(tools):
     assert load().embeddings[0] != 0
 
 
-def test_without_vectors_there_are_words(db):
-    ToolFactory()
-    postings.index_tools(postings.find_stale_tools())
-    index = load()
-    assert index.vectors.shape == (1, 0)
-    assert len(index.postings.tools) > 0
-
-
 def test_each_model_has_an_index_of_its_own(tools):
     other = FakeEmbedder(model="fake/other", dimensions=8)
     embed_missing(other)
@@ -169,14 +161,6 @@ def test_each_model_has_an_index_of_its_own(tools):
 def test_a_catalogue_beyond_memory_is_searched_in_the_database(tools):
     assert load(max_bytes=1_000) is None
     assert load(max_bytes=PLENTY) is not None
-
-
-def test_an_empty_catalogue_is_an_empty_index(db):
-    index = load()
-    assert len(index.tools) == len(index.postings.tools) == 0
-    ToolFactory()
-    embed_missing(EMBEDDER)
-    assert same(load(index), load())
 
 
 def test_trouble_while_reading_is_an_error_of_the_database(tools):

@@ -124,11 +124,6 @@ def test_another_server_of_the_same_name_is_said_to_be_replaced(sealer, values, 
     assert register(having(**values), sealer=sealer)[0].replaced == replaced
 
 
-def test_a_server_that_the_client_has_switched_off_is_registered_so(sealer):
-    register(having(enabled=False), sealer=sealer)
-    assert not Server.objects.get().enabled
-
-
 @pytest.mark.parametrize(
     "broken",
     [
@@ -176,12 +171,6 @@ def test_a_text_that_the_database_cannot_hold_is_refused_like_any_other_mistake(
 def test_the_database_itself_refuses_a_server_that_cannot_be_used(values):
     with pytest.raises(IntegrityError), transaction.atomic():
         ServerFactory(**values)
-
-
-def test_two_servers_cannot_share_a_name():
-    ServerFactory(name="git")
-    with pytest.raises(IntegrityError), transaction.atomic():
-        ServerFactory(name="git")
 
 
 def test_registering_anew_replaces_an_environment_that_no_key_opens(sealer):

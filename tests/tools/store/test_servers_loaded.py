@@ -84,12 +84,6 @@ def test_an_error_is_noted_cut_and_stripped_of_what_cannot_be_stored():
     assert Server.objects.get(name="b").last_error == ""
 
 
-def test_noting_something_of_a_server_that_is_gone_does_nothing():
-    servers.record_connection("gone", at=AT, protocol_version="")
-    servers.record_error("gone", at=AT, error="x")
-    assert not Server.objects.exists()
-
-
 def test_what_a_server_can_do_is_noted_and_written_only_when_it_differs(
     django_assert_num_queries,
 ):
@@ -105,15 +99,6 @@ def test_what_a_server_can_do_is_noted_and_written_only_when_it_differs(
     assert Server.objects.get().capabilities == []
 
 
-def test_capabilities_of_a_changed_program_are_unknown(sealer):
-    register(GIT, sealer=sealer)
-    Server.objects.update(capabilities=["prompts"])
-    register(having(env={}), sealer=sealer)
-    assert Server.objects.get().capabilities == ["prompts"]
-    register(having(command="uvx"), sealer=sealer)
-    assert Server.objects.get().capabilities is None
-
-
 def test_server_output_is_loaded_only_where_shown(django_assert_num_queries):
     ServerFactory(name="a")
     servers.record_error("a", at=AT, error="exited", output=["why"])
@@ -123,3 +108,12 @@ def test_server_output_is_loaded_only_where_shown(django_assert_num_queries):
         (whole,) = overview.load_server_summaries(with_output=True)
     assert [("last_output" in query["sql"]) for query in queries] == [False, False, True]
     assert (without.last_output, whole.last_output) == ((), ("why",))
+
+
+def test_capabilities_of_a_changed_program_are_unknown(sealer):
+    register(GIT, sealer=sealer)
+    Server.objects.update(capabilities=["prompts"])
+    register(having(env={}), sealer=sealer)
+    assert Server.objects.get().capabilities == ["prompts"]
+    register(having(command="uvx"), sealer=sealer)
+    assert Server.objects.get().capabilities is None

@@ -33,6 +33,7 @@ def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
     meta = RequestEnvelope(peer, over_http=False).build_params(request(meta=theirs), 9)["_meta"]
     assert meta.pop("traceparent") == "00-1"
     assert meta.pop(PREFIX + "related-task") == {}
+    assert meta.pop("progressToken") == 9
     if peer is LEGACY:
         assert meta == {}
     else:
@@ -41,17 +42,22 @@ def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
         assert meta == {PREFIX + "protocolVersion": "2026-07-28", **capabilities}
 
 
-def test_a_progress_token_is_sent_only_if_progress_is_wanted():
+def test_progress_is_asked_for_if_it_is_wanted_or_can_extend_a_call():
     envelope = RequestEnvelope(LEGACY, over_http=False)
-    assert envelope.build_params(request(progress=report), 9)["_meta"] == {"progressToken": 9}
-    assert "_meta" not in envelope.build_params(request(), 9)
+    read = {"method": "resources/read", "params": {"uri": "x:"}}
+    asking = [request(), request(progress=report), request(**read, progress=report)]
+    for each in asking:
+        assert envelope.build_params(each, 9)["_meta"] == {"progressToken": 9}
+    for each in (request(**read), request(is_extensible=False)):
+        assert "_meta" not in envelope.build_params(each, 9)
 
 
 def test_a_legacy_server_is_not_told_of_capabilities_with_each_request():
     downstream = Downstream(capabilities={"roots": {}}, log_level="debug")
-    assert "_meta" not in RequestEnvelope(LEGACY, over_http=False).build_params(
+    params = RequestEnvelope(LEGACY, over_http=False).build_params(
         request(downstream=downstream), 1
     )
+    assert params["_meta"] == {"progressToken": 1}
 
 
 def test_only_http_has_headers():

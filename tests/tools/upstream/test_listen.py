@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from gateway_project.foundation.caller import GATEWAY
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
 from tools.upstream import listen
+from tools.upstream.client import ClientProfile
+from tools.upstream.errors import ConnectionLost
+from tools.upstream.in_flight import InFlightRequests
 from tools.upstream.listen import SubscriptionListener
 
 ID = "io.modelcontextprotocol/subscriptionId"
@@ -31,13 +35,10 @@ class Server:
         self.wanted: list[Any] = []
         self.open: list[str] = []
 
-    async def send(
-        self, method: str, params: Mapping[str, Any], *, request_id: Any
-    ) -> dict[str, Any]:
-        assert method == "subscriptions/listen"
+    async def open_stream(self, params: Mapping[str, Any], request_id: Any) -> None:
         self.wanted.append(params["notifications"])
         end = self.ends.pop(0) if self.ends else asyncio.Event()
-        if end in (GONE, BUSY):
+        if end in (GONE, BUSY) or isinstance(end, ConnectionLost):
             raise end
         await asyncio.sleep(0)
         self.open.append(request_id)
@@ -53,7 +54,6 @@ class Server:
                 raise end
         finally:
             self.open.remove(request_id)
-        return {}
 
     def hears(self, method: str, request_id: Any, **params: Any) -> bool:
         assert self.listener is not None
@@ -76,9 +76,20 @@ def _soon(monkeypatch):
     monkeypatch.setattr(listen, "RELISTEN_S", 0.0)
 
 
+def listening(server: Server, group: asyncio.TaskGroup) -> SubscriptionListener:
+    client = ClientProfile(
+        capabilities={},
+        flights=InFlightRequests(GATEWAY, owner=None),
+        on_list_changed=lambda _: None,
+        on_resource_updated=lambda _: None,
+        on_roots_asked=lambda _: False,
+    )
+    server.listener = SubscriptionListener(server.open_stream, client=client, group=group)
+    return server.listener
+
+
 def subscribe(server: Server, group: asyncio.TaskGroup, renewed: list[int]) -> Any:
-    server.listener = SubscriptionListener(server.send, group=group)
-    return server.listener.subscribe(
+    return listening(server, group).subscribe(
         {"toolsListChanged": True}, renewed=lambda: renewed.append(len(server.ends))
     )
 
@@ -180,3 +191,14 @@ async def test_an_acknowledgement_of_nothing_known_is_dropped(group, renewed):
         assert server.listener.handle_notification(ACKNOWLEDGED, params)
     assert await subscription.honored == {"x": 1}
     subscription.close()
+
+
+async def test_resources_that_cannot_be_followed_leave_those_followed_before(group):
+    server = Server(asyncio.Event(), ConnectionLost("gone", server="s"))
+    followed = listening(server, group)
+    await followed.follow_resources(["a:1"], timeout_s=PATIENCE_S)
+    with pytest.raises(ConnectionLost):
+        await followed.follow_resources(["a:1", "a:2"], timeout_s=PATIENCE_S)
+    assert server.open == ["listen-1"]
+    await followed.follow_resources([], timeout_s=PATIENCE_S)
+    await eventually(lambda: not server.open)

@@ -252,3 +252,37 @@ async def test_other_things_than_tools_are_kept_as_they_came():
         "resource 'x:/' is listed more than once; the first counts",
         "a resource without a name is left out: it is nested deeper than 128 levels",
     )
+
+
+async def test_what_the_sdk_does_not_know_is_kept_too():
+    icon = {"src": "https://a.example/a.png", "mimeType": "image/png", "odd": 1}
+    more = {"_meta": {"anthropic/searchHint": "zebra"}, "icons": [icon], "x-odd": [1, None]}
+    hints = {"readOnlyHint": True, "vendorHint": "v", "other": None}
+    listing = await gather(
+        {None: {"tools": [tool("a", annotations=hints, gone=None, **more), tool("b")]}}
+    )
+    first, second = listing
+    assert first.extras == {**more, "annotations": {"vendorHint": "v"}}
+    assert second.extras == {}
+    assert listing.problems == ()
+
+
+async def test_metadata_out_of_bounds_is_ignored_the_icons_first():
+    fits, large = {"src": "x" * 700}, {"src": "x" * 1_000}
+    listing = await gather(
+        {
+            None: {
+                "tools": [
+                    tool("a", icons=[large], _meta={"a": 1}),
+                    tool("b", icons=[fits], _meta={"a": "x" * 600}),
+                    tool("c", _meta={"a": float("nan")}, icons=[fits]),
+                ]
+            }
+        },
+        max_extras_bytes=1_000,
+    )
+    assert [sorted(each.extras) for each in listing] == [["_meta"], ["_meta"], ["icons"]]
+    assert listing.problems[0] == (
+        "tool 'a': icons: with it there is more than 1,000 bytes of metadata; that is ignored"
+    )
+    assert listing.problems[2].startswith("tool 'c': _meta: ")

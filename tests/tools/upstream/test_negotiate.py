@@ -14,7 +14,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import LONG_S, SERVERS, SOON, eventually, legacy
 from tests.upstream_calls import call_tool
-from tools.upstream import negotiate as module
+from tools.upstream import handshake as module
 from tools.upstream.errors import (
     ConnectTimedOut,
     ProtocolViolation,
@@ -25,9 +25,9 @@ from tools.upstream.handshake import (
     HANDSHAKE_VERSIONS,
     Handshake,
     VersionRefused,
+    negotiate,
     parse_discovery,
 )
-from tools.upstream.negotiate import negotiate
 from tools.upstream.peer import ServerPeer
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
@@ -84,13 +84,6 @@ async def settle(prober: FakeProber, era: Any = None, *, patience_s: float = LON
         return (await negotiate(prober, era=era, patience_s=patience_s)).era
 
 
-async def test_a_modern_server_is_not_asked_for_a_handshake():
-    prober = FakeProber(discover=[MODERN])
-    peer = await negotiate(prober, era=None)
-    assert (peer.era, peer.protocol_version) == ("modern", LATEST_MODERN_VERSION)
-    assert prober.asked == ["discover"]
-
-
 class AnsweringWire:
     """A dispatcher whose every request is answered with the same result."""
 
@@ -133,21 +126,41 @@ async def test_a_handshake_without_a_known_version_is_no_handshake(version):
         await Handshake(wire, capabilities={}, versions=list(HANDSHAKE_VERSIONS)).initialize()
 
 
+REFUSED = not_this_version(LATEST_MODERN_VERSION)
+PROBE, SHAKE = "discover", "initialize"
+
+
 @pytest.mark.parametrize(
-    "answer",
+    ("discover", "initialize", "known", "era", "asked"),
     [
-        UNKNOWN,
-        not_this_version("2025-06-18"),
-        MCPError(UNSUPPORTED_PROTOCOL_VERSION, "x", data="nonsense"),
-        MCPError(UNSUPPORTED_PROTOCOL_VERSION, "x", data={"supported": "nonsense"}),
-        {"nonsense": 1},
-        {**MODERN, "supportedVersions": ["2025-06-18"]},
+        ([MODERN], LEGACY, None, "modern", [PROBE]),
+        ([], LEGACY, "legacy", "legacy", [SHAKE]),
+        ([UNKNOWN], LEGACY, None, "legacy", [PROBE, SHAKE]),
+        ([not_this_version("2025-06-18")], LEGACY, None, "legacy", [PROBE, SHAKE]),
+        ([MCPError(REFUSED.code, "x", data="nonsense")], LEGACY, None, "legacy", [PROBE, SHAKE]),
+        (
+            [MCPError(REFUSED.code, "x", data={"supported": "nonsense"})],
+            *(LEGACY, None, "legacy", [PROBE, SHAKE]),
+        ),
+        ([{"nonsense": 1}], LEGACY, None, "legacy", [PROBE, SHAKE]),
+        (
+            [{**MODERN, "supportedVersions": ["2025-06-18"]}],
+            LEGACY,
+            None,
+            "legacy",
+            [PROBE, SHAKE],
+        ),
+        ([UNKNOWN, MODERN], REFUSED, None, "modern", [PROBE, SHAKE, PROBE]),  # it is modern
+        ([REFUSED, MODERN], LEGACY, None, "modern", [PROBE, PROBE]),  # named what it refused
+        ([REFUSED] * 2, LEGACY, None, "legacy", [PROBE, PROBE, SHAKE]),
     ],
 )
-async def test_any_other_answer_to_the_probe_leads_to_the_handshake(answer):
-    prober = FakeProber(discover=[answer])
-    assert await settle(prober) == "legacy"
-    assert prober.asked == ["discover", "initialize"]
+async def test_an_era_is_found_with_as_few_questions_as_it_takes(
+    discover, initialize, known, era, asked
+):
+    prober = FakeProber(discover=list(discover), initialize=initialize)
+    assert await settle(prober, known) == era
+    assert prober.asked == asked
 
 
 async def test_a_server_that_does_not_answer_the_probe_is_asked_for_the_handshake_soon():
@@ -174,14 +187,6 @@ async def test_a_refused_handshake_leaves_the_late_answer_to_the_probe_time():
     assert await task == "modern"
 
 
-async def test_a_server_that_turns_out_modern_is_probed_again():
-    prober = FakeProber(
-        discover=[UNKNOWN, MODERN], initialize=not_this_version(LATEST_MODERN_VERSION)
-    )
-    assert await settle(prober) == "modern"
-    assert prober.asked == ["discover", "initialize", "discover"]
-
-
 async def test_a_server_that_names_another_modern_version_is_asked_for_it(monkeypatch):
     versions = ("2026-07-28", "2027-01-01")
     monkeypatch.setattr(module, "MODERN_PROTOCOL_VERSIONS", versions)
@@ -191,24 +196,10 @@ async def test_a_server_that_names_another_modern_version_is_asked_for_it(monkey
     assert await settle(prober) == "legacy"
 
 
-async def test_a_server_that_names_the_version_it_refused_is_asked_once_more():
-    refusal = not_this_version(LATEST_MODERN_VERSION)
-    assert await settle(FakeProber(discover=[refusal, MODERN])) == "modern"
-    prober = FakeProber(discover=[refusal] * 2)
-    assert await settle(prober) == "legacy"
-    assert prober.asked == ["discover", "discover", "initialize"]
-
-
 async def test_a_refusal_of_both_is_raised():
     prober = FakeProber(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
     with pytest.raises(MCPError, match="go away"):
         await settle(prober)
-
-
-async def test_a_server_known_as_legacy_is_not_probed():
-    prober = FakeProber(discover=[])
-    assert await settle(prober, "legacy") == "legacy"
-    assert prober.asked == ["initialize"]
 
 
 async def test_a_server_known_as_modern_gets_all_the_time_it_wants():

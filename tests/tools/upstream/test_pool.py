@@ -137,7 +137,7 @@ async def test_progress_reaches_the_caller():
 async def test_the_callers_meta_goes_along():
     async with UpstreamPool([legacy()]) as pool:
         result = await call_tool(pool, "legacy", "meta", {}, meta={"traceparent": "00-x"})
-    assert json.loads(text(result)) == {"traceparent": "00-x"}
+    assert json.loads(text(result)) == {"traceparent": "00-x", "progressToken": 3}
 
 
 async def test_a_timeout_cancels_the_call_upstream_and_leaves_the_others_alone():

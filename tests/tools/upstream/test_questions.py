@@ -8,11 +8,13 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import SOMEBODY, call_tool
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
+from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import UpstreamRequest
 
 FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
 ACCEPTED = {"action": "accept", "content": {"name": "Ann"}, "kept": None}
@@ -121,6 +123,38 @@ async def test_a_question_blocks_neither_the_connection_nor_the_clock_of_the_cal
         assert not asking.done()
         answer.set()
         assert await asking == {"after": "waiting"}
+
+
+async def test_a_question_stops_the_clock_of_the_caller_too(let_pass):
+    answer = asyncio.Event()
+    person = Person(answer)
+    limits = UpstreamLimits(question_timeout_s=10 * LONG_S)
+
+    async def ask_in_time(pool):
+        async with asyncio.timeout(LONG_S) as deadline:
+            return await call(pool, "ask", FORM, of=person, timeout_s=LONG_S, deadline=deadline)
+
+    async with UpstreamPool([curious()], limits=limits) as pool, asyncio.TaskGroup() as group:
+        await pool.warm_up()
+        asking = group.create_task(ask_in_time(pool))
+        await eventually(lambda: len(person.asked) == 1)
+        let_pass(LONG_S)
+        await asyncio.sleep(0.05)  # what is overdue by now ends
+        answer.set()
+        assert await asking == {"after": "waiting"}
+
+
+async def test_the_clock_of_the_caller_goes_on_after_an_attempt_that_ended_amid_a_question():
+    async with asyncio.timeout(LONG_S) as deadline:
+        request = UpstreamRequest(method="tools/call", params={}, deadline=deadline)
+        flight = InFlightRequest(request=request, caller=SOMEBODY, timeout_s=LONG_S)
+        async with flight.limit_time():
+            flight.pause()
+            assert deadline.when() is None
+        ends_at = deadline.when()
+        assert ends_at is not None
+        flight.resume()
+        assert deadline.when() == ends_at
 
 
 async def test_a_question_that_the_server_takes_back_lets_the_clock_go_on(let_pass):

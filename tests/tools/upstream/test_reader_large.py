@@ -8,25 +8,27 @@ import pytest
 from pydantic_core import from_json
 
 from gateway_project.foundation import json_pieces
-from tests.tools.upstream.test_reader import Wire, response
+from tests.tools.upstream.test_reader import reading, response
 from tools.upstream import reader
 from tools.upstream.errors import ProtocolViolation, TooManyValuesSent
 
 LARGE = json_pieces.LARGE_BYTES
 
 
-def ids(wire):
-    return [message.id for message in wire.inbox.messages]
+async def answered(read):
+    await read.failures()
+    return read.answered
 
 
 async def test_messages_stay_in_order_whatever_takes_longer():
-    wire = Wire(1, 2, 3)
-    wire.reader.feed(response(1) + response(2, "x" * LARGE) + response(3))
-    assert ids(wire) == [1]
-    await wire.reader.wait_until_drained()
-    assert ids(wire) == [1, 2, 3]
-    wire.reader.feed(response(4))
-    assert ids(wire) == [1, 2, 3, 4]
+    read = await reading(1, 2, 3)
+    read.reader.feed(response(1) + response(2, "x" * LARGE) + response(3))
+    assert await answered(read) == [1]
+    await read.reader.wait_until_drained()
+    assert await answered(read) == [1, 2, 3]
+    await read.call(4)
+    read.reader.feed(response(4))
+    assert await answered(read) == [1, 2, 3, 4]
 
 
 async def test_large_messages_are_not_parsed_on_the_event_loop(monkeypatch):
@@ -37,32 +39,32 @@ async def test_large_messages_are_not_parsed_on_the_event_loop(monkeypatch):
         return from_json(text, **options)
 
     monkeypatch.setattr(json_pieces, "from_json", read)
-    wire = Wire(1)
-    wire.reader.feed(response(1, "x" * LARGE))
-    await wire.reader.wait_until_drained()
-    assert ids(wire) == [1]
+    read = await reading(1)
+    read.reader.feed(response(1, "x" * LARGE))
+    await read.reader.wait_until_drained()
+    assert await answered(read) == [1]
     assert threads
     assert threading.get_ident() not in threads
 
 
 async def test_the_end_is_reported_once_all_input_is_read():
-    wire, ended = Wire(1), asyncio.Event()
-    wire.reader.feed(response(1, "x" * LARGE).rstrip(b"\n"))
-    wire.reader.close()
-    wire.reader.call_when_drained(lambda: ids(wire) == [1] and ended.set())
+    read, ended = await reading(1), asyncio.Event()
+    read.reader.feed(response(1, "x" * LARGE).rstrip(b"\n"))
+    read.reader.close()
+    read.reader.call_when_drained(ended.set)
     assert not ended.is_set()
-    await wire.reader.wait_until_drained()
-    await asyncio.sleep(0)
+    await read.reader.wait_until_drained()
+    assert await answered(read) == [1]
     assert ended.is_set()
 
 
 async def test_the_feeder_is_paused_and_resumed():
-    wire, told = Wire(1, 2), []
-    wire.reader._on_busy = lambda: told.append("busy")
-    wire.reader._on_read = lambda: told.append("read")
-    wire.reader.feed(response(1, "x" * LARGE) + response(2, "y" * LARGE))
+    read, told = await reading(1, 2), []
+    read.reader._on_busy = lambda: told.append("busy")
+    read.reader._on_read = lambda: told.append("read")
+    read.reader.feed(response(1, "x" * LARGE) + response(2, "y" * LARGE))
     assert told == ["busy"]
-    await wire.reader.wait_until_drained()
+    await read.reader.wait_until_drained()
     assert told == ["busy", "read"]
 
 
@@ -76,12 +78,12 @@ async def test_the_feeder_is_paused_and_resumed():
 )
 async def test_an_unusable_large_answer_fails_its_call(monkeypatch, result, error):
     monkeypatch.setattr(json_pieces, "MAX_VALUES", 10_000)
-    wire = Wire(1, 2)
-    wire.reader.feed(b'{"jsonrpc":"2.0","id":1,"result":{"a":%b}}\n' % result.encode())
-    wire.reader.feed(response(2))
-    await wire.reader.wait_until_drained()
-    assert wire.failures() == {1: error}
-    assert ids(wire) == [1, 2]
+    read = await reading(1, 2)
+    read.reader.feed(b'{"jsonrpc":"2.0","id":1,"result":{"a":%b}}\n' % result.encode())
+    read.reader.feed(response(2))
+    await read.reader.wait_until_drained()
+    assert await read.failures() == {1: error}
+    assert await answered(read) == [1, 2]
 
 
 async def test_an_answer_that_fails_to_be_read_fails_its_call_and_holds_up_no_other(monkeypatch):
@@ -91,38 +93,38 @@ async def test_an_answer_that_fails_to_be_read_fails_its_call_and_holds_up_no_ot
         tries.append(len(text))
         raise KeyError("x")
 
-    wire = Wire(1, 2, 3)
+    read = await reading(1, 2, 3)
     with monkeypatch.context() as patch:
         patch.setattr(json_pieces, "parse_in_pieces", fail)
-        wire.reader.feed(response(1, "x" * LARGE) + response(2))
-        await wire.reader.wait_until_drained()
-        wire.reader.feed(response(3))
-        await wire.reader.wait_until_drained()
+        read.reader.feed(response(1, "x" * LARGE) + response(2))
+        await read.reader.wait_until_drained()
+        read.reader.feed(response(3))
+        await read.reader.wait_until_drained()
     assert len(tries) == 1
-    assert wire.failures() == {1: ProtocolViolation}
-    assert ids(wire) == [1, 2, 3]
+    assert await read.failures() == {1: ProtocolViolation}
+    assert await answered(read) == [1, 2, 3]
 
 
 async def test_a_fault_of_the_gateway_itself_is_not_counted_as_the_server_s(monkeypatch):
-    wire = Wire(1, 2)
+    read = await reading(1, 2)
 
     def fail(*_):
         raise ValueError("x")
 
-    monkeypatch.setattr(wire.reader, "_deliver", fail)
+    monkeypatch.setattr(read.reader, "_deliver", fail)
     with pytest.raises(ValueError, match="x"):
-        wire.reader.feed(response(1))
-    wire.reader.feed(response(2, "x" * LARGE))
-    await wire.reader.wait_until_drained()
-    assert wire.reader.dropped == 0
-    assert [type(one) for one in wire.fatal_errors] == [ProtocolViolation]
+        read.reader.feed(response(1))
+    read.reader.feed(response(2, "x" * LARGE))
+    await read.reader.wait_until_drained()
+    assert read.wire.dropped == 0
+    assert [type(one) for one in read.fatal_errors] == [ProtocolViolation]
 
 
 async def test_large_rubbish_is_rejected_quickly():
-    wire = Wire()
-    wire.reader.feed(b"x" * LARGE * 2 + b"\n")
-    assert wire.reader._reading is None
-    assert wire.reader.dropped == 1
+    read = await reading()
+    read.reader.feed(b"x" * LARGE * 2 + b"\n")
+    assert read.reader._reading is None
+    assert read.wire.dropped == 1
 
 
 async def test_a_large_page_of_a_list_loses_only_what_is_too_deep(monkeypatch):

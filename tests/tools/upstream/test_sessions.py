@@ -67,10 +67,11 @@ async def test_callers_are_distinguished_by_session_or_user_as_configured(
 
 
 async def test_a_callers_own_server_is_told_what_this_caller_can_be_asked():
-    person = Person({}, name="ann", capabilities={"roots": {}, "experimental": {"x": {}}})
+    able = {"roots": {}, "extensions": {"org.example/x": {}}}
+    person = Person({}, name="ann", capabilities={**able, "experimental": {"x": {}}})
     async with UpstreamPool([curious(session="per_caller")]) as pool:
         result = await call_tool(pool, "curious", "told", {}, **person.options)
-    assert json.loads(result.content[0].text)["client"] == {"roots": {}}
+    assert json.loads(result.content[0].text)["client"] == able
 
 
 async def test_callers_of_own_servers_are_asked_each_for_themselves():
@@ -94,7 +95,7 @@ async def test_the_status_combines_all_connections():
     seen = Seen()
     async with UpstreamPool([OWN], policy=SOON, on_status=seen) as pool:
         await pid(pool, ANN)
-        await pid(pool, BOB)
+        bobs = await pid(pool, BOB)
         with pytest.raises(ServerExited):
             await call_tool(pool, "legacy", "quit", {}, caller=ANN)
         await eventually(lambda: "exited with code 3" in pool.get_status("legacy").last_error)
@@ -103,15 +104,8 @@ async def test_the_status_combines_all_connections():
         assert status == pool.list_statuses()["legacy"]
         await pid(pool, ANN)
         assert pool.get_status("legacy").restarts == 1
+        assert await pid(pool, BOB) == bobs, "a failing session harms no other"
         assert seen.statuses[-1].sessions == 2
-
-
-async def test_a_failing_session_is_left_alone_and_harms_no_other():
-    async with UpstreamPool([OWN], policy=SOON) as pool:
-        bobs = await pid(pool, BOB)
-        with pytest.raises(ServerExited):
-            await call_tool(pool, "legacy", "quit", {}, caller=ANN)
-        assert await pid(pool, BOB) == bobs
 
 
 async def test_the_least_recently_used_session_is_evicted():

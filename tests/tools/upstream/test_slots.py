@@ -6,7 +6,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
-from tools.upstream.slots import StartSlots
+from tools.upstream.supervisor_context import StartSlots
 
 
 async def test_no_more_than_the_limit_start_at_once():
@@ -47,9 +47,6 @@ async def test_a_start_that_hangs_gives_its_slot_up_but_only_once():
         await start(opened)
         hanging.set()
     assert most == 2
-    slots._hold_s = 60.0
-    async with slots.hold_slot():
-        assert slots._free.locked()
 
 
 async def test_a_start_that_fails_gives_its_slot_back():
@@ -62,16 +59,3 @@ async def test_a_start_that_fails_gives_its_slot_back():
     for _ in range(3):
         with pytest.raises(RuntimeError):
             await fail()
-
-
-async def test_a_slot_that_was_given_back_is_not_given_back_again_by_the_clock(monkeypatch):
-    loop, timers = asyncio.get_running_loop(), []
-
-    def call_later(delay_s: float, callback, *args):
-        timers.append(loop.call_at(loop.time() + delay_s, callback, *args))
-        return timers[-1]
-
-    monkeypatch.setattr(loop, "call_later", call_later)
-    async with StartSlots(count=1, hold_s=60.0).hold_slot():
-        assert [timer.cancelled() for timer in timers] == [False]
-    assert [timer.cancelled() for timer in timers] == [True]

@@ -56,24 +56,22 @@ async def test_a_path_that_does_not_exist_is_named(tmp_path):
     assert "does not exist" in await failure(entry(str(tmp_path / "server")))
 
 
-async def test_a_file_that_is_not_executable_is_named(tmp_path):
-    command = script(tmp_path, "", mode=0o644)
-    assert "chmod +x" in await failure(entry(command))
-    assert "chmod +x" in await failure(entry("server"), PATH=str(tmp_path))
+@pytest.mark.parametrize(
+    ("text", "mode", "words"),
+    [
+        ("", 0o644, "chmod +x"),
+        ("#!/no/such/interpreter\n", 0o755, "interpreter named in its first line does not exist"),
+        ("\x00\x01\x02 no program", 0o755, "neither a program of this machine nor a script"),
+    ],
+)
+async def test_a_file_that_cannot_be_executed_is_explained(tmp_path, text, mode, words):
+    command = script(tmp_path, text, mode=mode)
+    assert words in await failure(entry(command))
+    assert words in await failure(entry("server"), PATH=str(tmp_path))
 
 
 async def test_a_folder_is_not_a_command(tmp_path):
     assert "not an executable file" in await failure(entry(str(tmp_path)))
-
-
-async def test_a_missing_interpreter_is_reported(tmp_path):
-    command = script(tmp_path, "#!/no/such/interpreter\n")
-    assert "interpreter named in its first line does not exist" in await failure(entry(command))
-
-
-async def test_a_file_that_is_not_a_program_is_reported(tmp_path):
-    command = script(tmp_path, "\x00\x01\x02 no program")
-    assert "neither a program of this machine nor a script" in await failure(entry(command))
 
 
 async def test_a_folder_to_start_in_that_does_not_exist_is_named(tmp_path):
@@ -82,16 +80,17 @@ async def test_a_folder_to_start_in_that_does_not_exist_is_named(tmp_path):
     assert "gone" in message
 
 
-async def test_too_long_arguments_are_reported():
-    assert "too long" in await failure(entry(sys.executable, args=("x" * 10_000_000,)))
-
-
-async def test_a_null_character_is_reported():
-    assert "null" in await failure(entry(sys.executable, args=("a\0b",)))
-
-
-async def test_an_unset_variable_is_reported():
-    assert "${NO_SUCH}" in await failure(entry("x", env={"A": "${NO_SUCH}"}))
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"args": ("x" * 10_000_000,)}, "too long"),
+        ({"args": ("a\0b",)}, "null"),
+        ({"env": {"A": "${NO_SUCH}"}}, "${NO_SUCH}"),
+    ],
+    ids=["long", "null", "unset"],
+)
+async def test_values_that_cannot_be_passed_are_explained(values, words):
+    assert words in await failure(entry(sys.executable, **values))
 
 
 async def test_an_entrys_words_are_shown_and_not_what_its_variables_hold():

@@ -51,7 +51,7 @@ async def test_reading_pauses_after_a_flood_and_resumes(monkeypatch):
         assert [await tap.done.get() for _ in range(2)] == ["pause", "resume"]
     made.stdout_received(NEWS)
     assert tap.done.empty()
-    assert made.messages_dropped == TOO_MANY.count(b"\n") + 1
+    assert made.wire.dropped == TOO_MANY.count(b"\n") + 1
 
 
 async def test_what_is_within_the_limits_is_read_without_a_rest():

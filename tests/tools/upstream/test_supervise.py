@@ -141,16 +141,6 @@ async def test_crashes_during_calls_open_the_circuit_too():
             await echo(pool)
 
 
-async def test_callers_waiting_while_a_crash_opens_the_circuit_get_that_error():
-    async with UpstreamPool(
-        [legacy()], policy=RetryPolicy(threshold=1), environment=Clock().environment()
-    ) as pool:
-        with pytest.raises(ServerExited):
-            await call_tool(pool, "legacy", "quit", {})
-        with pytest.raises(CircuitOpen):
-            await echo(pool)
-
-
 async def test_a_restart_closes_the_circuit(tmp_path):
     spec = changeable(tmp_path, healthy=False)
     async with UpstreamPool(

@@ -28,16 +28,15 @@ from tools.upstream.errors import (
     TooManyValuesSent,
     UpstreamError,
 )
-from tools.upstream.http.body import BodyTooLong, read_body
+from tools.upstream.http.body import BodyTooLong, is_stream, read_body
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
-from tools.upstream.http.intake import MessageIntake
 from tools.upstream.http.problems import PROXY_SIGN_IN, advise_proxy, translate_errors
 from tools.upstream.http.session import HttpSession
 from tools.upstream.http.stream import EventStream
-from tools.upstream.limits import UpstreamLimits
 from tools.upstream.parse import MessageTooDeep, receive_message
 from tools.upstream.salvage import examine_line
+from tools.upstream.wire import Wire
 
 OK, ACCEPTED, REDIRECTION, NOT_FOUND, NOT_ALLOWED = 200, 202, 300, 404, 405
 TOO_MANY_REQUESTS, SERVER_FAILED = 429, 500
@@ -49,7 +48,6 @@ PROOFS = frozenset({"ping", "tools/list", "prompts/list", "resources/list"})
 ERROR_BYTES = 1024 * 1024  # of an error's body
 RESUME_WAIT_S, RESUME_LONGEST_S = 1.0, 60.0
 RESUME_FAILURES = 3
-SETTLE_S, SETTLE_BYTES = 1.0, 64 * 1024  # for data after the answer on its stream
 
 
 class HttpExchange:
@@ -57,30 +55,21 @@ class HttpExchange:
 
     Args:
         request: The request.
-        modern: Whether it uses the stateless era of the protocol.
         endpoint: The server.
         session: The session whose headers it carries.
-        intake: Receives the messages.
-        limits: Caps on the messages.
+        wire: Receives the messages.
     """
 
     def __init__(
-        self,
-        request: JSONRPCRequest,
-        *,
-        modern: bool,
-        endpoint: HttpEndpoint,
-        session: HttpSession,
-        intake: MessageIntake,
-        limits: UpstreamLimits,
+        self, request: JSONRPCRequest, *, endpoint: HttpEndpoint, session: HttpSession, wire: Wire
     ) -> None:
         self._request = request
-        self._modern = modern
+        self._modern = session.is_modern
         self._endpoint = endpoint
         self._server = endpoint.server
         self._session = session
-        self._intake = intake
-        self._limits = limits
+        self._wire = wire
+        self._limits = wire.origin.limits
 
     async def run(
         self,
@@ -103,28 +92,25 @@ class HttpExchange:
         Raises:
             UpstreamError: If there is no answer to deliver.
         """
-        with self._intake.expect_answer(self._request.id) as arrived:
-            try:
-                self._answer = await self._endpoint.open("POST", headers, body)
-            except SignInRequired:
-                if not self._endpoint.has_sign_in and await self._is_session_gone():
-                    raise SessionExpired(self._server) from None
-                raise
-            try:
-                if opened is not None:
-                    opened(self._answer)
-                with translate_errors(self._server, self._endpoint.url):
-                    await self._handle_answer(self._answer, arrived)
-            except BaseException:
-                self._answer.close()
-                raise
+        try:
+            self._answer = await self._endpoint.open("POST", headers, body)
+        except SignInRequired:
+            if not self._endpoint.has_sign_in and await self._is_session_gone():
+                raise SessionExpired(self._server) from None
+            raise
+        try:
+            if opened is not None:
+                opened(self._answer)
+            with translate_errors(self._server, self._endpoint.url):
+                await self._handle_answer(self._answer)
+        except BaseException:
+            self._answer.close()
+            raise
         if self._answer.content.at_eof():
             self._answer.release()
         return None if self._answer.closed else self._answer
 
-    async def _handle_answer(
-        self, answer: aiohttp.ClientResponse, arrived_elsewhere: asyncio.Event
-    ) -> None:
+    async def _handle_answer(self, answer: aiohttp.ClientResponse) -> None:
         if answer.status >= REDIRECTION:
             await self._handle_failure(answer)
             return
@@ -133,9 +119,9 @@ class HttpExchange:
             await self._follow_until_answered()
             return
         text = await self._read_body(answer)
-        if answer.status == ACCEPTED and not text and self._intake.is_listening:
-            await arrived_elsewhere.wait()
-        elif kind == "application/json" or text.lstrip().startswith(b"{"):
+        if answer.status == ACCEPTED and not text and self._session.is_listening:
+            return  # some servers send all answers there
+        if kind == "application/json" or text.lstrip().startswith(b"{"):
             await self._deliver_body(text)
         else:
             raise ProtocolViolation(_explain_no_answer(answer.status, kind), server=self._server)
@@ -151,7 +137,7 @@ class HttpExchange:
         try:
             message = await receive_message(text)
         except ValueError as error:
-            self._intake.count_unusable(text)
+            self._wire.count_unusable(text)
             raise self._make_unreadable_error(error) from None
         await self._check_session(message)
         if not self._deliver_answer(message):
@@ -178,7 +164,7 @@ class HttpExchange:
         message.id = self._request.id
         if isinstance(message, JSONRPCResponse) and _is_proof(self._request):
             self._session.proof = self._request
-        self._intake.deliver_answer(message)
+        self._wire.receive(message)
         return True
 
     async def _handle_failure(self, answer: aiohttp.ClientResponse) -> None:
@@ -196,7 +182,7 @@ class HttpExchange:
             raise HttpRefused(server=self._server, status=status, advice=_advise(status))
         # Its id may be missing: the request may have been refused before it was parsed.
         error.id = self._request.id
-        self._intake.deliver_answer(error)
+        self._wire.receive(error)
 
     async def _read_failure(
         self, answer: aiohttp.ClientResponse
@@ -225,7 +211,7 @@ class HttpExchange:
         except UpstreamError as error:
             return isinstance(error, SignInRequired)
         try:
-            if answer.status not in {OK, *SESSION_STATUSES} or _is_stream(answer):
+            if answer.status not in {OK, *SESSION_STATUSES} or is_stream(answer):
                 return False
             _, failure = await self._read_failure(answer)
             if answer.status == OK:
@@ -238,7 +224,11 @@ class HttpExchange:
         """Follow the request's stream to the answer, resuming it in the handshake era."""
         last_id, failures = "", 0
         while True:
-            stream = self._make_stream(self._answer)
+            stream = EventStream(
+                self._answer,
+                origin=self._wire.origin,
+                max_event_bytes=self._limits.max_result_bytes,
+            )
             try:
                 if await self._follow(stream):
                     return
@@ -273,7 +263,7 @@ class HttpExchange:
             message = await receive_message(event.data)
         except ValueError as error:
             stream.count_waste(len(event.data))
-            self._intake.count_unusable(event.data)
+            self._wire.count_unusable(event.data)
             if examine_line(event.data).kind == "answer":
                 raise self._make_unreadable_error(error) from None
             return False
@@ -281,8 +271,8 @@ class HttpExchange:
             await self._check_session(message)
             return self._deliver_answer(message)
         if self._modern and isinstance(message, JSONRPCRequest):
-            self._intake.count_unusable(event.data)
-        elif not self._intake.deliver_unsolicited(message, during=self._request.id):
+            self._wire.count_unusable(event.data)
+        elif not self._wire.receive(message, related=self._request.id):
             stream.count_waste(len(event.data))
         return False
 
@@ -298,7 +288,7 @@ class HttpExchange:
             except (ServerUnreachable, ConnectionLost):
                 failures += 1
                 continue
-            if answer.status == OK and _is_stream(answer):
+            if answer.status == OK and is_stream(answer):
                 return answer
             answer.close()
             break
@@ -306,15 +296,6 @@ class HttpExchange:
             "ended the stream before the answer came and does not resume it; the request may "
             "still have been carried out",
             server=self._server,
-        )
-
-    def _make_stream(self, answer: aiohttp.ClientResponse) -> EventStream:
-        return EventStream(
-            answer,
-            server=self._server,
-            max_event_bytes=self._limits.max_result_bytes,
-            max_rubbish_bytes=self._limits.max_rubbish_bytes,
-            flowing=self._intake.flowing,
         )
 
     def _make_too_large_error(self) -> MessageTooLarge:
@@ -333,26 +314,6 @@ class HttpExchange:
                 "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
             )
         return ProtocolViolation(problem, server=self._server)
-
-
-async def drain_answer(answer: aiohttp.ClientResponse) -> None:
-    """Read the rest of a stream after its answer, so that its connection can be reused."""
-    try:
-        async with asyncio.timeout(SETTLE_S):
-            left = SETTLE_BYTES
-            while left > 0 and (piece := await answer.content.read(left)):
-                left -= len(piece)
-    except (TimeoutError, aiohttp.ClientError):
-        pass
-    finally:
-        if answer.content.at_eof():
-            answer.release()
-        else:
-            answer.close()
-
-
-def _is_stream(answer: aiohttp.ClientResponse) -> bool:
-    return answer.headers.get("Content-Type", "").lower().startswith("text/event-stream")
 
 
 def _is_same_id(answered: RequestId | None, requested: RequestId) -> bool:

@@ -1,67 +1,62 @@
-"""The lifetime of a session with a remote server, and the work its end interrupts."""
+"""A session with a remote server, and the work its end interrupts."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import structlog
+from yarl import URL
 
 from gateway_project.foundation.task_group import TaskGroup
-from tools.upstream.errors import ConnectionLost, ServerStopped, SessionExpired, UpstreamError
+from tools.upstream.errors import (
+    ConnectionLost,
+    HttpRefused,
+    ServerStopped,
+    SessionExpired,
+    UpstreamError,
+)
+from tools.upstream.http.body import drain_answer
+from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.transport import UpstreamTransport
+from tools.upstream.wire import TransportClosed
+
+REDIRECTION, NOT_FOUND = 300, 404
+DELIVERY_TIMEOUT_S = 10.0
+MAX_DELIVERIES = 16  # concurrent
 
 log = structlog.get_logger(__name__)
 
 
-class RemoteSession:
+class RemoteSession(UpstreamTransport):
     """A session with a remote server, and its background work; base of the HTTP transports.
 
-    Open and close it in one task. Sending a request returns only after its answer. So cancelling
-    the sender closes the request's stream, which is how the protocol cancels over HTTP.
+    Sending a request returns only after its answer. So cancelling the sender closes the request's
+    stream, which is how the protocol cancels over HTTP.
 
     Args:
-        origin: The server's name, secrets and limits.
-        on_end: Called once, when the session ends.
-
-    Attributes:
-        origin: As passed in.
-        ended: Set once no answer can arrive any more.
-        fault: Why it ended; None while it is open or if the gateway ended it.
+        endpoint: The server.
+        origin: Its name, secrets and limits.
     """
 
-    def __init__(self, origin: ConnectionOrigin, *, on_end: Callable[[], None]) -> None:
-        self.origin = origin
+    def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
+        super().__init__(origin)
+        self._endpoint = endpoint
         self._server = origin.server
-        self._on_end = on_end
+        self._deliveries = asyncio.Semaphore(MAX_DELIVERIES)
         self._scopes: set[asyncio.Timeout] = set()
         self._group = TaskGroup()
         self._tasks: set[asyncio.Task[None]] = set()
-        self.ended = asyncio.Event()
-        self.fault: UpstreamError | None = None
 
     @property
     def has_ended_cleanly(self) -> bool:
         """Whether the server merely ended the session."""
         return isinstance(self.fault, SessionExpired)
 
-    @property
-    def unsent_bytes(self) -> int:
-        """Always 0: each message has its own connection."""
-        return 0
-
-    @property
-    def pid(self) -> int | None:
-        """Always None: the server has no local process."""
-        return None
-
-    async def wait_for_room(self) -> None:
-        """Return at once: each request has a connection of its own."""
-
-    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the protocol's
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the base's
         """Return the error for work interrupted by the end of the session."""
         if isinstance(self.fault, SessionExpired):
             return ConnectionLost(
@@ -71,11 +66,11 @@ class RemoteSession:
             )
         return self.fault or ServerStopped(self._server)
 
-    async def open(self) -> None:
-        """Start accepting background work."""
+    async def __aenter__(self) -> None:
+        """Start accepting background work; makes no connection yet."""
         await self._group.__aenter__()
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the session if necessary, and wait for its background work to end."""
         self.end(None)
         for task in self._tasks:
@@ -93,7 +88,7 @@ class RemoteSession:
             return
         self.fault = fault
         self.ended.set()
-        self._on_end()
+        self.wire.end()
         now = asyncio.get_running_loop().time()
         for scope in self._scopes:
             scope.reschedule(now)
@@ -103,10 +98,10 @@ class RemoteSession:
         """Interrupt the block when the session ends.
 
         Raises:
-            anyio.BrokenResourceError: If the session has ended, or ends meanwhile.
+            TransportClosed: If the session has ended, or ends meanwhile.
         """
         if self.ended.is_set():
-            raise anyio.BrokenResourceError
+            raise TransportClosed
         try:
             async with asyncio.timeout(None) as scope:
                 self._scopes.add(scope)
@@ -115,7 +110,7 @@ class RemoteSession:
                 finally:
                     self._scopes.discard(scope)
         except TimeoutError:
-            raise anyio.BrokenResourceError from None
+            raise TransportClosed from None
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run background work until it is done or the session ends."""
@@ -125,6 +120,38 @@ class RemoteSession:
         task = self._group.create_task(self._run_guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def post(
+        self, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
+    ) -> None:
+        """Send a message that the server only acknowledges.
+
+        Raises:
+            SessionExpired: If the server no longer knows the session.
+            UpstreamError: If it does not accept the message.
+        """
+        answer = await self._endpoint.open("POST", headers, body, url=url)
+        await drain_answer(answer)
+        if answer.status == NOT_FOUND:
+            raise SessionExpired(self._server)
+        if answer.status >= REDIRECTION:
+            raise HttpRefused(
+                server=self._server, status=answer.status, advice="check its address and headers"
+            )
+
+    async def deliver(
+        self, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
+    ) -> None:
+        """Send a message that expects no answer; a failure is only logged.
+
+        Not even status 404 tells that the session is gone: some servers know the requests alone.
+        """
+        try:
+            async with self._deliveries, asyncio.timeout(DELIVERY_TIMEOUT_S):
+                await self.post(body, headers, url=url)
+        except (UpstreamError, TimeoutError) as error:
+            reason = str(error) or "no answer in time"
+            log.info("server.message_not_delivered", server=self._server, error=reason)
 
     async def _run_guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import aiohttp
 import structlog
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from tools.upstream.errors import ConnectionLost, ProtocolViolation, UpstreamError
+from tools.upstream.http.body import is_stream
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import NOT_ALLOWED, NOT_FOUND, OK
-from tools.upstream.http.intake import MessageIntake
 from tools.upstream.http.problems import translate_errors
 from tools.upstream.http.session import HttpSession
 from tools.upstream.http.stream import EventStream
-from tools.upstream.limits import UpstreamLimits
 from tools.upstream.parse import receive_message
+from tools.upstream.wire import Wire
 
 WAIT_S, LONGEST_WAIT_S = 1.0, 300.0
 STEADY_S = 30.0  # a stream that lasted this long resets the backoff
@@ -32,25 +31,14 @@ class StreamListener:
     Args:
         endpoint: The server.
         session: The session whose headers the requests carry.
-        intake: Receives the messages.
-        limits: Caps on the messages.
-        monotonic: Clock in seconds.
+        wire: Receives the messages.
     """
 
-    def __init__(
-        self,
-        endpoint: HttpEndpoint,
-        *,
-        session: HttpSession,
-        intake: MessageIntake,
-        limits: UpstreamLimits,
-        monotonic: Callable[[], float],
-    ) -> None:
+    def __init__(self, endpoint: HttpEndpoint, *, session: HttpSession, wire: Wire) -> None:
         self._endpoint = endpoint
         self._session = session
-        self._intake = intake
-        self._limits = limits
-        self._monotonic = monotonic
+        self._wire = wire
+        self._monotonic = wire.origin.monotonic
         self._was_open = False
         self._last_id = ""
         self._retry_s: float | None = None
@@ -82,24 +70,21 @@ class StreamListener:
         headers = self._session.listen_headers(self._last_id)
         answer = await self._endpoint.open("GET", headers)
         try:
-            kind = answer.headers.get("Content-Type", "").lower()
-            if answer.status != OK or not kind.startswith("text/event-stream"):
+            if answer.status != OK or not is_stream(answer):
                 return self._was_open and answer.status not in (NOT_FOUND, NOT_ALLOWED)
-            self._was_open = self._intake.is_listening = True
+            self._was_open = self._session.is_listening = True
             with translate_errors(self._endpoint.server, self._endpoint.url):
                 await self._follow(answer)
         finally:
-            self._intake.is_listening = False
+            self._session.is_listening = False
             answer.close()
         return True
 
     async def _follow(self, answer: aiohttp.ClientResponse) -> None:
         stream = EventStream(
             answer,
-            server=self._endpoint.server,
-            max_event_bytes=self._limits.max_line_bytes,
-            max_rubbish_bytes=self._limits.max_rubbish_bytes,
-            flowing=self._intake.flowing,
+            origin=self._wire.origin,
+            max_event_bytes=self._wire.origin.limits.max_line_bytes,
         )
         try:
             while (events := await stream.next()) is not None:
@@ -116,12 +101,10 @@ class StreamListener:
         try:
             message = await receive_message(event.data)
         except ValueError:
-            self._intake.count_unusable(event.data)
+            self._wire.count_unusable(event.data)
             return False
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
-            # Answers belong on the streams of their requests, but some servers send all here.
-            if self._intake.deliver_expected(message):
-                return True
-            self._intake.count_unusable(event.data)
-            return False
-        return self._intake.deliver_unsolicited(message, during=None)
+        # Answers belong on the streams of their requests, but some servers send all here.
+        is_taken = self._wire.receive(message)
+        if not is_taken and isinstance(message, JSONRPCResponse | JSONRPCError):
+            self._wire.count_unusable(event.data)
+        return is_taken

@@ -25,11 +25,13 @@ class HttpSession:
         id: Assigned by the server, or empty.
         proof: The last request without effects that the server answered in the session; None:
             none yet.
+        is_listening: Whether the server's stream of unsolicited messages is open.
     """
 
     def __init__(self) -> None:
         self.id = ""
         self.proof: JSONRPCRequest | None = None
+        self.is_listening = False
         self._version = ""
 
     @property

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import aiohttp
-from mcp.client._transport import TransportStreams
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
 from yarl import URL
 
 from tools.upstream.errors import (
@@ -19,30 +18,23 @@ from tools.upstream.errors import (
     UpstreamError,
 )
 from tools.upstream.http.address import is_same_origin, keep_encryption, redact_address
+from tools.upstream.http.body import is_stream
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.exchange import OK
 from tools.upstream.http.lifetime import RemoteSession
-from tools.upstream.http.outbox import (
-    MessageDelivery,
-    encode_for_origin,
-    post_message,
-    read_stamped_headers,
-)
 from tools.upstream.http.problems import translate_errors
 from tools.upstream.http.session import LISTEN_HEADERS, POST_HEADERS
 from tools.upstream.http.stream import EventStream
 from tools.upstream.lines import OversizeLine
 from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.outstanding import OutstandingRequests
 from tools.upstream.reader import MessageReader
-from tools.upstream.streams import MessageInbox, MessageOutbox
 
 TARGET_TIMEOUT_S = 10.0  # servers of this transport name the address at once
 
 
 class SseTransport(RemoteSession):
-    """One session with a remote server; an `UpstreamTransport`.
+    """One session with a remote server.
 
     One stream carries all messages from the server; answers are matched by id, as on stdio.
 
@@ -52,59 +44,38 @@ class SseTransport(RemoteSession):
     """
 
     def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
-        super().__init__(origin, on_end=self._stop_waiting)
-        self._endpoint = endpoint
-        self._outstanding = OutstandingRequests()
-        self._flowing = asyncio.Event()
-        self._flowing.set()
-        self._inbox = MessageInbox(pause=self._flowing.clear, resume=self._flowing.set)
-        self._deliveries = MessageDelivery(endpoint)
-        self._reader = MessageReader(
-            origin,
-            inbox=self._inbox,
-            outstanding=self._outstanding,
-            on_fatal=self.end,
-        )
+        super().__init__(endpoint, origin)
+        self._reader = MessageReader(self.wire, on_fatal=self.end)
         self._target: URL | None = None
         self._target_known = asyncio.Event()
 
-    @property
-    def messages_dropped(self) -> int:
-        """Messages from the server that were unusable or over the rate limit."""
-        return self._reader.dropped
-
-    @property
-    def failure_summary(self) -> str:
-        """Always empty: a remote server has no output outside the protocol."""
-        return ""
-
-    async def __aenter__(self) -> TransportStreams:
+    async def __aenter__(self) -> None:
         """Open the transport and start listening."""
-        await self.open()
+        await super().__aenter__()
         self.spawn(self._receive())
-        return self._inbox, MessageOutbox(self._send)
 
-    async def __aexit__(self, *_: object) -> None:
-        """Close the stream, which ends the session."""
-        await self.close()
-
-    async def _send(self, item: SessionMessage) -> None:
-        message = item.message
-        headers = {**POST_HEADERS, **read_stamped_headers(item)}
+    async def send(
+        self,
+        message: JSONRPCMessage,
+        *,
+        headers: Mapping[str, str],
+        related: RequestId | None = None,  # noqa: ARG002 - the base's
+    ) -> None:
+        """Post a message to the address that the server has named."""
+        merged = {**POST_HEADERS, **headers}
         async with self.interrupt_at_end():
             if self._target is None:
                 await self._wait_for_target()
-            self._track_message(message)
+            body = await self.encode(message)
             try:
-                body = await encode_for_origin(message, self.origin)
                 if isinstance(message, JSONRPCRequest):
-                    await post_message(self._endpoint, body, headers, url=self._target)
+                    await self.post(body, merged, url=self._target)
                 elif _is_delivery_awaited(message):
-                    await self._deliveries.deliver(body, headers, url=self._target)
+                    await self.deliver(body, merged, url=self._target)
                 else:
-                    self.spawn(self._deliveries.deliver(body, headers, url=self._target))
-            except UpstreamError as error:
-                self._handle_send_failure(message, error)
+                    self.spawn(self.deliver(body, merged, url=self._target))
+            except SessionExpired as error:
+                self.end(error)
                 raise
 
     async def _wait_for_target(self) -> None:
@@ -116,18 +87,6 @@ class SseTransport(RemoteSession):
                 "opened a stream of events, but named no address for messages; check its address",
                 server=self._server,
             ) from None
-
-    def _track_message(self, message: JSONRPCMessage) -> None:
-        if isinstance(message, JSONRPCRequest):
-            self._outstanding.mark_sent(message.id, message.method)
-        elif isinstance(message, JSONRPCNotification):
-            self._outstanding.mark_notified(message.params)
-
-    def _handle_send_failure(self, message: JSONRPCMessage, error: UpstreamError) -> None:
-        if isinstance(message, JSONRPCRequest):
-            self._outstanding.mark_answered(message.id)
-        if isinstance(error, SessionExpired):
-            self.end(error)
 
     async def _receive(self) -> None:
         """Hold the stream open; the session ends with it."""
@@ -151,17 +110,15 @@ class SseTransport(RemoteSession):
         self._check_answer(answer)
         stream = EventStream(
             answer,
-            server=self._server,
+            origin=self.origin,
             max_event_bytes=self.origin.limits.max_line_bytes,
-            max_rubbish_bytes=self.origin.limits.max_rubbish_bytes,
-            flowing=self._flowing,
         )
         while (events := await stream.next()) is not None:
             for event in events:
-                dropped = self._reader.dropped
+                dropped = self.wire.dropped
                 self._handle_event(event)
                 await self._reader.wait_until_drained()
-                if self._reader.dropped > dropped:
+                if self.wire.dropped > dropped:
                     stream.count_waste(len(event.data))
 
     def _check_answer(self, answer: aiohttp.ClientResponse) -> None:
@@ -171,7 +128,7 @@ class SseTransport(RemoteSession):
                 status=answer.status,
                 advice="check that its address is that of an MCP endpoint",
             )
-        if not answer.headers.get("Content-Type", "").lower().startswith("text/event-stream"):
+        if not is_stream(answer):
             raise ProtocolViolation(
                 "does not answer with a stream of events; check its address",
                 server=self._server,
@@ -209,10 +166,6 @@ class SseTransport(RemoteSession):
             )
         self._target = target.with_user(None)
         self._target_known.set()
-
-    def _stop_waiting(self) -> None:
-        self._inbox.end()
-        self._flowing.set()
 
 
 def _is_delivery_awaited(message: JSONRPCMessage) -> bool:

@@ -9,6 +9,7 @@ import aiohttp
 from tools.upstream.errors import ProtocolViolation
 from tools.upstream.http.body import SLICE_BYTES, YIELD_BYTES
 from tools.upstream.http.events import EventParser, ServerSentEvent
+from tools.upstream.origin import ConnectionOrigin
 
 # A flooding server is read at about 0.8 MB/s in smaller pieces, which leaves most CPU time for the
 # others; the rest waits in the socket buffers as backpressure.
@@ -20,10 +21,9 @@ class EventStream:
 
     Args:
         answer: The response, of type text/event-stream.
-        server: Name of the server, for errors.
+        origin: The server; its limits say after how many bytes without an event the stream is
+            abandoned.
         max_event_bytes: Longest event.
-        max_rubbish_bytes: Bytes without an event after which the stream is abandoned.
-        flowing: Cleared while reading is paused.
 
     Attributes:
         events: Events received so far.
@@ -33,15 +33,12 @@ class EventStream:
         self,
         answer: aiohttp.ClientResponse,
         *,
-        server: str,
+        origin: ConnectionOrigin,
         max_event_bytes: int,
-        max_rubbish_bytes: int,
-        flowing: asyncio.Event,
     ) -> None:
         self._content = answer.content
-        self._server = server
-        self._max_rubbish_bytes = max_rubbish_bytes
-        self._flowing = flowing
+        self._server = origin.server
+        self._max_rubbish_bytes = origin.limits.max_rubbish_bytes
         self._parser = EventParser(max_bytes=max_event_bytes)
         self._forgiven = 0
         self._wasted = 0
@@ -98,8 +95,6 @@ class EventStream:
         return self._wasted + self._parser.wasted - self._forgiven
 
     async def _yield_to_others(self) -> None:
-        if not self._flowing.is_set():
-            await self._flowing.wait()
         if self._waste_bytes() >= WASTE_BYTES:
             self._forgiven += self._waste_bytes()
             self._since_yield = 0

@@ -6,27 +6,20 @@ import asyncio
 from collections.abc import Mapping
 
 import aiohttp
-import anyio
-from mcp.client._transport import TransportStreams
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest
+from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
 
 from tools.upstream.errors import ServerUnreachable, SessionExpired, UpstreamError
+from tools.upstream.http.body import drain_answer
 from tools.upstream.http.endpoint import HttpEndpoint
-from tools.upstream.http.exchange import HttpExchange, drain_answer
-from tools.upstream.http.intake import MessageIntake
+from tools.upstream.http.exchange import HttpExchange
 from tools.upstream.http.lifetime import RemoteSession
 from tools.upstream.http.listener import StreamListener
-from tools.upstream.http.outbox import (
-    MessageDelivery,
-    encode_for_origin,
-    read_stamped_headers,
-)
 from tools.upstream.http.session import HttpSession
 from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.streams import MessageOutbox
 from tools.upstream.uninterrupted import run_uninterrupted
+from tools.upstream.wire import TransportClosed
 
+_INITIALIZED = "notifications/initialized"
 GOODBYE_TIMEOUT_S = 2.0
 
 # Answered only when they end, so they do not show that the server is responsive.
@@ -34,7 +27,7 @@ _OPEN_ENDED = frozenset({"subscriptions/listen"})
 
 
 class HttpTransport(RemoteSession):
-    """One session with a remote server; an `UpstreamTransport`.
+    """One session with a remote server.
 
     The first message makes the connection; leaving ends the session.
 
@@ -44,28 +37,15 @@ class HttpTransport(RemoteSession):
     """
 
     def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
-        self._intake = MessageIntake(origin)
-        super().__init__(origin, on_end=self._intake.end)
-        self._endpoint = endpoint
+        super().__init__(endpoint, origin)
         self._session = HttpSession()
-        self._deliveries = MessageDelivery(endpoint)
         self._connect_error: ServerUnreachable | None = None
         self._requests_in_flight = 0
-
-    @property
-    def messages_dropped(self) -> int:
-        """Messages from the server that were unusable or over the rate limit."""
-        return self._intake.dropped
 
     @property
     def failure_summary(self) -> str:
         """The last connection failure, or empty."""
         return str(self._connect_error or "")
-
-    async def __aenter__(self) -> TransportStreams:
-        """Open the transport; makes no connection yet."""
-        await self.open()
-        return self._intake.inbox, MessageOutbox(self._send)
 
     async def __aexit__(self, *_: object) -> None:
         """End the session, even if this task is being cancelled."""
@@ -73,42 +53,42 @@ class HttpTransport(RemoteSession):
         try:
             await run_uninterrupted(self._end_session())
         finally:
-            await self.close()
+            await super().__aexit__()
 
-    async def _send(self, item: SessionMessage) -> None:
-        message = item.message
+    async def send(
+        self,
+        message: JSONRPCMessage,
+        *,
+        headers: Mapping[str, str],
+        related: RequestId | None = None,  # noqa: ARG002 - the base's
+    ) -> None:
+        """Send a message in a request of its own; for a request, until its answer is there."""
         if self.ended.is_set():
-            raise anyio.BrokenResourceError
-        method = getattr(message, "method", None)
-        headers = self._session.post_headers(method, read_stamped_headers(item))
+            raise TransportClosed
+        merged = self._session.post_headers(getattr(message, "method", None), headers)
         if isinstance(message, JSONRPCRequest):
-            await self._send_request(message, headers)
-        elif method == "notifications/initialized":
+            await self._send_request(message, merged)
+        elif isinstance(message, JSONRPCNotification) and message.method == _INITIALIZED:
             # The server must receive it before the next request.
-            await self._deliveries.deliver(await encode_for_origin(message, self.origin), headers)
+            await self.deliver(await self.encode(message), merged)
             if not self._session.is_modern:
-                self.spawn(self._make_listener().run())
+                listener = StreamListener(self._endpoint, session=self._session, wire=self.wire)
+                self.spawn(listener.run())
         elif not self._session.is_modern or _is_kept_notification(message):
-            body = await encode_for_origin(message, self.origin)
-            self.spawn(self._deliveries.deliver(body, headers))
+            self.spawn(self.deliver(await self.encode(message), merged))
         # The rest is not sent in the modern era: closing a request's stream already cancels it,
         # and the protocol does not let clients send answers.
 
     async def _send_request(self, message: JSONRPCRequest, headers: Mapping[str, str]) -> None:
         exchange = HttpExchange(
-            message,
-            modern=self._session.is_modern,
-            endpoint=self._endpoint,
-            session=self._session,
-            intake=self._intake,
-            limits=self.origin.limits,
+            message, endpoint=self._endpoint, session=self._session, wire=self.wire
         )
         opened = self._begin_session if message.method == "initialize" else None
         counted = message.method not in _OPEN_ENDED
         self._requests_in_flight += counted
         try:
             async with self.interrupt_at_end():
-                body = await encode_for_origin(message, self.origin)
+                body = await self.encode(message)
                 unfinished = await exchange.run(headers, body, opened=opened)
         except UpstreamError as error:
             self._note_error(error)
@@ -134,15 +114,6 @@ class HttpTransport(RemoteSession):
         else:
             self._connect_error = None
 
-    def _make_listener(self) -> StreamListener:
-        return StreamListener(
-            self._endpoint,
-            session=self._session,
-            intake=self._intake,
-            limits=self.origin.limits,
-            monotonic=self.origin.monotonic,
-        )
-
     async def _end_session(self) -> None:
         """End the session at the server, which may refuse."""
         if not self._session.id or self.fault is not None:
@@ -155,5 +126,5 @@ class HttpTransport(RemoteSession):
             return
 
 
-def _is_kept_notification(message: object) -> bool:
+def _is_kept_notification(message: JSONRPCMessage) -> bool:
     return isinstance(message, JSONRPCNotification) and message.method != "notifications/cancelled"

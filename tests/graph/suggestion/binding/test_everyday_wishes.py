@@ -103,7 +103,6 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             {"document_id": "user::17"},
         ),
         ("any storm warnings for Miami", act(location=text()), {"location": "Miami"}),
-        ("articles on sleep and memory", act(query=text()), {"query": "sleep and memory"}),
         ("which ports are open on 192.168.1.10", act(target=text()), {"target": "192.168.1.10"}),
         (
             "which coins does 0xab58f1 hold",

@@ -71,12 +71,6 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
         ),
         ("what is 15% of 80 plus 2", act(expression=text()), {"expression": "15/100*80+2"}),
         (
-            "where is our travel policy",
-            act(name="search_pages", query=text()),
-            {"query": "travel policy"},
-        ),
-        ("who calls useDeferredValue", act(query=text()), {"query": "useDeferredValue"}),
-        (
             "load /srv/in.csv into /srv/book.xlsx",
             act(path=text(), csv_path=text()),
             {"path": "/srv/book.xlsx", "csv_path": "/srv/in.csv"},

@@ -89,9 +89,6 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             act("sql"),
             {"sql": "select count(*) from users"},
         ),
-        ("look around within 800 metres", act(radius=NUMBER), {"radius": 800}),
-        ("store it for 2 minutes", act(expire_seconds=NUMBER), {"expire_seconds": 120}),
-        ("a ttl of 60 seconds", act(expiration=NUMBER), {"expiration": 60}),
         (
             "press the Home key",
             act(name="press_key", key=PRESSED),
@@ -125,12 +122,6 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
         ),
         ("20% off", act(percent_off=NUMBER), {"percent_off": 20}),
         (
-            "how high is 46.55, 7.98",
-            tool({"locations": list_of(POINT)}, required=["locations"]),
-            {"locations": [{"latitude": 46.55, "longitude": 7.98}]},
-        ),
-        ("what is at 46.55, 7.98", act(**POINT), {"latitude": 46.55, "longitude": 7.98}),
-        (
             "remove pod web-7",
             tool({"resourceType": KINDS, "name": text()}),
             {"resourceType": "pod", "name": "web-7"},
@@ -146,7 +137,6 @@ def given(intent: str, one: BindTool) -> dict[str, Any]:
             {"link_type": "Blocks"},
         ),
         ("press Escape", act(name="press_key", key=PRESSED), {"key": "Escape"}),
-        ("busca en la wikipedia la Alhambra", act("query"), {"query": "Alhambra"}),
         (
             "stage index.html",
             tool(

@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from graph.suggestion.ranking import choice
 from graph.suggestion.ranking.choice import choice_probabilities, fit_choice
@@ -39,14 +37,6 @@ def test_without_choices_the_prior_is_returned():
     assert fit_choice([], prior=[3.0, -1.0], scale=[1.0, 1.0], l2=1.0).tolist() == [3.0, -1.0]
 
 
-def test_a_strong_prior_holds_against_few_choices():
-    prior = np.array([4.0, 4.0, 4.0])
-    groups = drawn_choices(20)
-    held = fit_choice(groups, prior=prior, scale=ONES, l2=1e5)
-    free = fit_choice(groups, prior=prior, scale=ONES, l2=1.0)
-    assert np.abs(held - prior).max() < 0.01 < np.abs(free - prior).max()
-
-
 def test_a_prior_far_off_does_not_make_it_diverge():
     groups = drawn_choices(200)
     near = fit_choice(groups, prior=np.zeros(3), scale=ONES, l2=1e-3)
@@ -60,18 +50,6 @@ def test_a_choice_of_weight_two_equals_two_choices():
     weights = [2.0] * 10 + [1.0] * 20
     weighted = fit_choice(groups, prior=np.zeros(3), scale=ONES, l2=1.0, weights=weights)
     assert weighted == pytest.approx(twice, abs=0.01)
-
-
-def test_a_choice_may_be_shared_between_alternatives():
-    features = np.array([[1.0], [0.0]])
-    even = fit_choice([(features, np.array([0.5, 0.5]))], prior=[2.0], scale=[1.0], l2=1e-3)
-    assert even == pytest.approx([0.0], abs=0.05)
-
-
-def test_a_constant_feature_has_no_effect():
-    groups = [(np.c_[rows, np.full(len(rows), 7.0)], target) for rows, target in drawn_choices(50)]
-    found = fit_choice(groups, prior=[0, 0, 0, 1.5], scale=np.ones(4), l2=1.0)
-    assert found[3] == pytest.approx(1.5, abs=1e-3)
 
 
 def test_blocks_of_rows_add_up(monkeypatch):
@@ -97,19 +75,6 @@ def test_shapes_that_do_not_fit_are_refused(groups):
 def test_as_many_weights_as_choices_are_needed():
     with pytest.raises(ValueError, match="lengths"):
         fit_choice(drawn_choices(2), prior=np.zeros(3), scale=ONES, l2=1.0, weights=[1.0])
-
-
-@given(
-    st.integers(1, 20),
-    st.floats(-1e3, 1e3),
-    st.integers(0, 5),
-)
-def test_probabilities_sum_to_one_and_follow_utility(count, size, seed):
-    features = np.random.default_rng(seed).normal(size=(count, 2))
-    likely = choice_probabilities(features, [size, -size], [1.0, 2.0])
-    assert likely.sum() == pytest.approx(1)
-    utility = features @ np.array([size, -size / 2])
-    assert likely[utility.argmax()] == pytest.approx(likely.max())
 
 
 def test_without_alternatives_there_are_no_probabilities():

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.suggestion.ranking import prior
-from graph.suggestion.ranking.candidates import FEATURES
-from graph.suggestion.ranking.familiarity import SIGNALS, FamiliarityGate, compute_signals
+from graph.suggestion.ranking.familiarity import SIGNALS, FamiliarityGate
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
 from graph.suggestion.ranking.tool_model import score_candidates
@@ -24,14 +23,6 @@ UNFAMILIAR = (
     "a hotel forecast",
     "what to pay at a hotel in rome",
 )
-
-
-def rows(**columns):
-    """Make features of candidates, 0 but for what is given."""
-    found = np.zeros((len(next(iter(columns.values()))), len(FEATURES)), dtype=np.float32)
-    for name, values in columns.items():
-        found[:, FEATURES.index(name)] = values
-    return found
 
 
 def familiarity(text, ranker):
@@ -54,23 +45,6 @@ def test_a_repeated_intent_is_familiar_whatever_the_other_signals():
 def test_an_uninformative_history_gets_little_weight():
     assert GATE.compute_familiarity(np.zeros(len(SIGNALS))) < 0.3
     assert GATE.compute_familiarity(np.array([0.7, 0.7, 1.0])) > 0.9
-
-
-def test_signals_are_nearest_run_highest_score_and_known_share():
-    never, once = np.log(0.5), np.log(1.5)
-    told = compute_signals(
-        rows(
-            run_similarity=[0.6, 0.6, 0.6],
-            score=[0.1, 0.4, 0],
-            log_calls=[once, once, never],
-        ),
-        np.array([0.1, 0.2, 0.9]),
-    )
-    assert told == pytest.approx([0.6, 0.4, 0.25])
-    assert (
-        compute_signals(np.zeros((0, len(FEATURES)), dtype=np.float32), np.zeros(0)).tolist()
-        == [0] * 3
-    )
 
 
 def test_no_weight_is_negative():

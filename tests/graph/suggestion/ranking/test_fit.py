@@ -1,6 +1,5 @@
 import pytest
 
-from graph.suggestion.ranking import fit as fitting
 from graph.suggestion.ranking import prior
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
@@ -43,19 +42,6 @@ def test_history_adds_information(fitted):
     assert unaware.best.tools != (34,)
 
 
-def test_fitting_is_deterministic(fitted):
-    again = fit_ranker(habits(), view())
-    assert again.set_model.coefficients.tolist() == fitted.set_model.coefficients.tolist()
-    assert again.calibrator == fitted.calibrator
-
-
-@pytest.mark.parametrize("count", [1, 2, 4, 7])
-def test_few_past_intents_are_enough_to_fit(count):
-    ranker = fit_ranker(habits()[:count], view())
-    assert ranker.past_intent_count == count
-    assert rank_tool_sets(encoded("get me to oslo"), view(), ranker).best.confidence <= 0.69
-
-
 def test_past_intents_without_tools_are_ignored():
     ranker = fit_ranker([*past(("say nothing", ())), *habits()[:3]], view())
     assert ranker.past_intent_count == 3
@@ -83,20 +69,6 @@ def test_another_prior_can_be_judged():
     )
     ranker = fit_ranker([], view(), prior=other)
     assert rank_tool_sets(encoded("book a hotel room"), view(), ranker).best.confidence < 0.01
-
-
-def test_only_the_newest_runs_teach_how_to_rank_sets(monkeypatch):
-    seen = []
-    example = fitting.set_model.make_example
-
-    def note(scored, *args, **fields):
-        seen.append(scored.own_run)
-        return example(scored, *args, **fields)
-
-    monkeypatch.setattr(fitting.set_model, "make_example", note)
-    monkeypatch.setattr(fitting, "MAX_SET_EXAMPLES", 4)
-    fit_ranker(habits(), view())
-    assert seen == [28, 29, 30, 31, *[None] * 4]
 
 
 def test_past_runs_tell_how_far_texts_alone_can_be_trusted():

@@ -56,29 +56,6 @@ def test_a_run_has_no_part_in_its_own_features(seed, own, called):
     assert before.predicted_size == pytest.approx(after.predicted_size, abs=1e-3)
 
 
-def test_a_run_is_evidence_for_others():
-    intents = drawn_past(VIEW, 8)
-    other = list(intents)
-    other[0] = dataclasses.replace(intents[0], tools=(int(VIEW.tools[39]),))
-    before, after = of_own(intents, 1), of_own(other, 1)
-    assert (
-        before.features.shape != after.features.shape
-        or np.abs(before.features - after.features).max() > 0.01
-    )
-
-
-def test_similarity_is_the_mean_of_plain_and_masked():
-    intents = drawn_past(VIEW, 5)
-    encoded = drawn_encoded(3)
-    expected = [
-        (one.encoded.whole @ encoded.whole + one.encoded.masked @ encoded.masked) / 2
-        for one in intents
-    ]
-    np.testing.assert_allclose(
-        PastIntents.from_intents(intents, VIEW).compute_similarity(encoded), expected, atol=1e-5
-    )
-
-
 def test_of_equal_intents_with_equal_tools_one_is_fitted_on():
     intents = drawn_past(VIEW, 6)
     again = dataclasses.replace(intents[2], last_seen=AT + timedelta(days=1), pattern=900)

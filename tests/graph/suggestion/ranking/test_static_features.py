@@ -5,12 +5,10 @@ from hypothesis import strategies as st
 
 from graph.suggestion.ranking.static_features import (
     MAX_RANK,
-    SHARE_WIDTH,
     SOFT_WIDTH,
     STATIC_FEATURES,
     compare_intent,
     count_better,
-    top_positions,
 )
 from graph.suggestion.ranking.tool_view import ToolView
 from tests.graph.suggestion.ranking.drawn_intents import drawn_encoded, drawn_index, drawn_view
@@ -72,36 +70,6 @@ def test_features_have_their_documented_values(seed, clauses, is_private):
     for place, (name, expected) in enumerate(naive(encoded, view).items()):
         assert name == STATIC_FEATURES[place]
         np.testing.assert_allclose(found[:, place], expected[at], atol=2e-4, err_msg=name)
-
-
-def test_equal_texts_are_compared_once(monkeypatch):
-    view = drawn_view()
-    one = drawn_encoded(clauses=1)
-    same = type(one)(**vars(one) | {"masked": one.whole, "clauses": one.whole[None]})
-    asked = []
-    monkeypatch.setattr(
-        ToolView,
-        "compute_cosines",
-        lambda view, rows: asked.append(rows) or rows @ view.index.vectors.T,
-    )
-    compared = compare_intent(same, view)
-    assert [len(rows) for rows in asked] == [1]
-    np.testing.assert_array_equal(compared.whole, compared.clauses[0])
-
-
-def test_shares_are_relative_to_the_best_of_all_tools():
-    view, encoded = drawn_view(), drawn_encoded()
-    compared = compare_intent(encoded, view)
-    cosines = encoded.clauses @ view.vectors_at(np.arange(40)).T
-    expected = np.exp((cosines - cosines.max(axis=1, keepdims=True)) / SHARE_WIDTH).T
-    np.testing.assert_allclose(compared.compute_clause_shares(np.arange(40)), expected, atol=1e-5)
-    assert compared.compute_clause_shares(np.arange(40)).max(axis=0).tolist() == [1.0] * 3
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(1, 12))
-def test_the_highest_are_in_order_and_ties_by_position(values, count):
-    expected = sorted(range(len(values)), key=lambda at: (-values[at], at))[:count]
-    assert top_positions(np.float32(values), count).tolist() == expected
 
 
 def test_ranks_beyond_the_last_are_the_last():

@@ -1,11 +1,9 @@
-import dataclasses
-
 import numpy as np
 import pytest
 
 from graph.suggestion.ranking import candidates as candidates_module
 from graph.suggestion.ranking import tool_model
-from graph.suggestion.ranking.candidates import FEATURES, MAX_BY_NEARNESS, describe_candidates
+from graph.suggestion.ranking.candidates import FEATURES, describe_candidates
 from graph.suggestion.ranking.logistic import compute_sigmoid
 from graph.suggestion.ranking.past_intents import PastIntents
 from graph.suggestion.ranking.prior import HISTORY_SIZES, LinearPrior, PriorError, load_prior
@@ -13,7 +11,6 @@ from graph.suggestion.ranking.static_features import STATIC_FEATURES, compare_in
 from graph.suggestion.ranking.tool_model import (
     ToolModel,
     fit_tool_model,
-    make_prior_rows,
     score_candidates,
 )
 from graph.suggestion.ranking.tool_view import ToolView
@@ -39,38 +36,6 @@ def flat(**coefficients):
     )
 
 
-def likely(scored, count):
-    return set(scored.tools[np.argsort(-scored.logits)[:count]].tolist())
-
-
-def test_without_history_the_prior_scores():
-    encoded = drawn_encoded()
-    model = ToolModel.from_prior(flat(whole_cosine=3.0))
-    scored = score_candidates(encoded, VIEW, None, model=model)
-    cosines = scored.vectors @ encoded.whole
-    np.testing.assert_allclose(scored.logits, 3 * cosines - 2, atol=1e-4)
-    assert (scored.predicted_size, scored.own_run, len(scored.similarity)) == (None, None, 0)
-    assert (scored.sentence_count, scored.clause_count, scored.length) == (1, 3, 60)
-    assert not scored.clause_votes.any()
-
-
-def test_candidates_are_the_nearest_tools_ordered_by_key():
-    encoded = drawn_encoded()
-    scored = score_candidates(encoded, VIEW, None, model=ToolModel.from_prior(load_prior().tools))
-    every = VIEW.vectors_at(np.arange(40))
-    expected = set()
-    for row in (every @ encoded.whole, every @ encoded.masked, (every @ encoded.clauses.T).max(1)):
-        expected |= set(VIEW.tools[np.argsort(-row)[:MAX_BY_NEARNESS]].tolist())
-    assert scored.tools.tolist() == sorted(expected)
-    np.testing.assert_array_equal(
-        scored.vectors, VIEW.vectors_at(VIEW.find_positions(scored.tools))
-    )
-    assert scored.servers.tolist() == VIEW.servers[VIEW.find_positions(scored.tools)].tolist()
-    np.testing.assert_allclose(
-        scored.clause_cosines, scored.vectors @ encoded.clauses.T, atol=1e-5
-    )
-
-
 def test_tools_to_consider_are_candidates_in_any_case():
     compared = compare_intent(drawn_encoded(), VIEW)
     missed = set(VIEW.tools.tolist()) - set(describe_candidates(compared, None, None).tools)
@@ -91,17 +56,6 @@ def test_only_tools_that_are_allowed_are_candidates():
         considered=VIEW.tools.tolist(),
     )
     assert set(found.tools.tolist()) == allowed
-
-
-def test_history_raises_the_tools_of_similar_intents():
-    intents = drawn_past(VIEW, 30)
-    past = PastIntents.from_intents(intents, VIEW)
-    model, _ = fit_tool_model(past, VIEW, prior=load_prior().tools)
-    scored = score_candidates(intents[4].encoded, VIEW, past, model=model)
-    called = set(intents[4].tools)
-    assert likely(scored, len(called)) == called
-    assert scored.predicted_size == pytest.approx(len(called), abs=1.5)
-    assert scored.similarity.argmax() == 4
 
 
 def test_fitted_intents_leave_out_their_own_run():
@@ -148,24 +102,6 @@ def test_few_intents_stay_near_the_prior_and_many_do_not():
     assert near < 0.2 < np.abs(model.coefficients - start.coefficients).max()
 
 
-def test_rows_for_the_prior_are_those_that_fitting_sees():
-    intents = drawn_past(VIEW, 9)
-    rows, targets = make_prior_rows(intents, VIEW)
-    past = PastIntents.from_intents(intents, VIEW)
-    _, scored = fit_tool_model(past, VIEW, prior=load_prior().tools)
-    assert rows.shape == (sum(len(one.tools) for one in scored), len(FEATURES))
-    called = [np.isin(one.tools, intents[one.own_run].tools) for one in scored]
-    assert targets.tolist() == np.concatenate(called).astype(float).tolist()
-
-
-def test_rows_for_the_prior_of_no_history_have_none():
-    intents = drawn_past(VIEW, 9)
-    rows, targets = make_prior_rows(intents, VIEW, with_history=False)
-    assert not rows[:, len(STATIC_FEATURES) :].any()
-    assert len(rows) == len(targets)
-    assert 0 < targets.sum() < len(targets)
-
-
 def test_a_catalogue_without_tools_has_no_candidates():
     view = ToolView.for_team(drawn_index(0), team=None)
     scored = score_candidates(
@@ -178,16 +114,6 @@ def test_a_catalogue_without_tools_has_no_candidates():
 def test_a_prior_for_other_features_is_refused():
     with pytest.raises(PriorError, match="score"):
         ToolModel.from_prior(flat().select_features(STATIC_FEATURES))
-
-
-def test_fitting_twice_gives_the_same():
-    intents = drawn_past(VIEW, 25)
-    one, other = (
-        fit_tool_model(PastIntents.from_intents(intents, VIEW), VIEW, prior=load_prior().tools)[0]
-        for _ in range(2)
-    )
-    np.testing.assert_array_equal(one.coefficients, other.coefficients)
-    assert dataclasses.replace(one).intercept == other.intercept
 
 
 def test_tools_beyond_those_looked_up_first_are_found(monkeypatch):

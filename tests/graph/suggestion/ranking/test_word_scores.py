@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,40 +33,3 @@ def test_word_scores_equal_those_of_search(seed, lexeme, is_private):
     assert dict(zip(tools[row > 0].tolist(), row[row > 0].tolist(), strict=True)) == pytest.approx(
         expected, rel=1e-4
     )
-
-
-@given(st.integers(0, 20), st.lists(LEXEME, unique=True))
-def test_name_coverage_is_weighted_by_rarity(seed, said):
-    index = drawn_index(seed=seed)
-    postings, at = index.postings, np.arange(0, 40, 3)
-    named, weights = np.zeros(40), np.zeros(40)
-    for lexeme, (start, end) in zip(LEXEMES, postings.find_spans(LEXEMES), strict=True):
-        rarity = math.log(1 + (40 - (end - start) + 0.5) / (end - start + 0.5))
-        for place in range(start, end):
-            if postings.in_name[place]:
-                weights[postings.tools[place]] += rarity
-                named[postings.tools[place]] += rarity * (lexeme in said)
-    found = WordScores.from_index(index, None).score_name_cover(said, at)
-    np.testing.assert_allclose(found, (named / (weights + 1e-9))[at], atol=1e-5)
-
-
-def test_words_of_tools_not_seen_count_nowhere():
-    teams = np.array([1] * 20 + [0] * 20)
-    index = drawn_index(teams=teams)
-    shared = WordScores.from_index(index, index.visible_mask(None))
-    assert len(shared.name_weights) == 20
-    assert shared.score_lexemes(LEXEMES).shape == (len(LEXEMES), 20)
-    assert WordScores.from_index(index, None).score_lexemes([LEXEMES[0]]).shape == (1, 40)
-
-
-@given(st.integers(0, 20), st.lists(LEXEME, unique=True))
-def test_scores_are_summed_over_lexemes(seed, said):
-    words = WordScores.from_index(drawn_index(seed=seed), None)
-    np.testing.assert_array_equal(words.sum_scores(said), words.score_lexemes(said).sum(axis=0))
-
-
-@given(st.integers(0, 20), st.lists(LEXEME, unique=True))
-def test_tools_contain_the_lexemes_that_they_score_for(seed, said):
-    words, at = WordScores.from_index(drawn_index(seed=seed), None), np.array([3, 0, 17, 39])
-    expected = words.score_lexemes(said)[:, at] > 0
-    np.testing.assert_array_equal(words.contain_lexemes(said, at), expected)

@@ -19,7 +19,7 @@ from tests.graph.suggestion.workflow.builders import (
     ranking,
     tool,
 )
-from tools.closeness import NOTHING_CLOSE_WARNING
+from tools.fusion import NOTHING_CLOSE_WARNING
 
 READ, POST, LIST, OTHER = 21, 22, 23, 24
 TOOLS = (

@@ -64,11 +64,21 @@ async def test_a_message_follows_redirects_within_its_origin(status):
         assert {asked.body for asked in server.asked} == {b"{}"}
 
 
-@pytest.mark.parametrize("status", [301, 302, 303])
-async def test_a_message_is_not_lost_to_a_redirect_that_drops_it(status):
-    async with RawServer(redirecting(status, "/a")) as server, client() as made:
-        with pytest.raises(ProtocolViolation, match="drops the message"):
+@pytest.mark.parametrize(
+    ("status", "targets", "error", "words"),
+    [
+        *((status, ["/a"], ProtocolViolation, "drops the message") for status in (301, 302, 303)),
+        (307, ["/mcp"] * 100, ProtocolViolation, "more than 5 times"),
+        (307, ["file:///etc/passwd"], ForbiddenAddress, "not http or https"),
+        (307, ["gopher://x/"], ForbiddenAddress, "not http or https"),
+        (307, ["http://[x"], ForbiddenAddress, "not http or https"),
+    ],
+)
+async def test_a_redirect_that_cannot_be_followed_is_explained(status, targets, error, words):
+    async with RawServer(redirecting(status, *targets)) as server, client() as made:
+        with pytest.raises(error, match=words):
             await opened(made, server)
+        assert len(server.asked) == (6 if len(targets) > 1 else 1)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +108,6 @@ async def test_a_redirect_to_the_same_host_stays_encrypted(monkeypatch, location
     assert asked == ["https://x.example/mcp", *([reached] if reached else [])]
 
 
-async def test_a_redirect_loop_ends():
-    async with RawServer(redirecting(307, *["/mcp"] * 100)) as server, client() as made:
-        with pytest.raises(ProtocolViolation, match="more than 5 times"):
-            await opened(made, server)
-        assert len(server.asked) == 6
-
-
 @pytest.mark.parametrize("method", ["POST", "GET"])
 async def test_no_redirect_leads_to_another_origin(method):
     async with RawServer(canary) as bird, client() as made:
@@ -113,13 +116,6 @@ async def test_no_redirect_leads_to_another_origin(method):
                 with pytest.raises(ForbiddenAddress, match="another origin"):
                     await opened(made, server, method)
         assert bird.connections == 0
-
-
-@pytest.mark.parametrize("target", ["file:///etc/passwd", "gopher://x/", "http://[x"])
-async def test_no_redirect_leads_out_of_http(target):
-    async with RawServer(redirecting(307, target)) as server, client() as made:
-        with pytest.raises(ForbiddenAddress, match="not http or https"):
-            await opened(made, server)
 
 
 async def test_documents_are_fetched_over_checked_hops_without_the_headers():

@@ -11,11 +11,11 @@ from tests.tools.upstream.http.conftest import remote
 from tests.upstream_calls import call_tool
 from tools.upstream.errors import ConnectionLost
 from tools.upstream.http import listener
-from tools.upstream.http.intake import MessageIntake
 from tools.upstream.http.session import HttpSession
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.origin import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.wire import Wire
 
 
 @pytest.fixture(autouse=True)
@@ -110,14 +110,8 @@ async def test_a_server_that_goes_away_is_asked_less_and_less(monkeypatch):
             raise asyncio.CancelledError
 
     monkeypatch.setattr(listener.asyncio, "sleep", noted)
-    intake = MessageIntake(ConnectionOrigin(server="s"))
-    patient = listener.StreamListener(
-        Gone(),
-        session=HttpSession(),
-        intake=intake,
-        limits=UpstreamLimits(),
-        monotonic=lambda: 0.0,
-    )
+    wire = Wire(ConnectionOrigin(server="s", monotonic=lambda: 0.0), lambda *_, **__: None)
+    patient = listener.StreamListener(Gone(), session=HttpSession(), wire=wire)
     with pytest.raises(asyncio.CancelledError):
         await patient.run()
     assert waits == [0.02, 0.04, 0.08, 0.16]

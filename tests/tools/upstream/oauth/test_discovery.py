@@ -77,11 +77,6 @@ async def test_metadata_that_must_not_be_used_is_refused(world, discover, habit,
     assert "\n" not in str(caught.value)
 
 
-async def test_an_authorization_server_may_name_itself_with_a_final_slash(world, discover):
-    world.habits.issuer = f"{world.issuer}/"
-    assert (await discover()).server.token_endpoint == f"{world.issuer}/token"
-
-
 async def test_metadata_does_not_lead_to_an_address_inside_the_network(world, discover):
     world.habits.metadata_redirect = "http://169.254.169.254/latest/meta-data"
     found = await discover()

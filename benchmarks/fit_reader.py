@@ -1,0 +1,391 @@
+"""Train the reader of stated arguments on everyday wishes.
+
+    python -m benchmarks.fit_reader FOLDER [--write] [--new SET …]
+
+FOLDER holds `everyday_NAME/tools.jsonl` of the sets in `LEARNED`, as benchmarks/everyday/README.md
+says. Every wish asks a question for each parameter of each of its tools: is it stated, and where?
+A tool of which a wish only speaks (`forbidden`) is asked about too, and nothing is stated for it.
+Of each tool one more question is asked: does the wish order what it does? The sentences of
+`ORDERED` ask this alone, and half of the wishes ask it of another tool of the server, too.
+
+The lower layers of the packaged encoder stay as they are and read wish and question apart; the
+upper ones and three small heads are trained. Servers whose hash says so are held out; their wishes
+are judged at the end. `--write` writes tools/embed/minilm_reader.npz. `--new` trains the shipped
+reader for one epoch more, on the questions of these sets and a share of all others. Needs the
+extra sentence-transformers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.reader_rows import (
+    LEARNED,
+    ORDERED,
+    Row,
+    Span,
+    is_held_out,
+    read_set,
+    vary_rows,
+)
+
+TARGET: Final = Path(__file__).resolve().parent.parent / "tools" / "embed" / "minilm_reader.npz"
+FIRST_LAYER: Final = 3
+EPOCHS: Final = 4
+DROPOUT: Final = 0.15
+"""Share of the features left out, before and behind the trained layers; not inside, since so many
+random numbers cost a third of the time."""
+BATCH: Final = 64
+LEARNING_RATE: Final = 3e-4
+FURTHER_RATE: Final = 1e-4
+REPEATED: Final = 0.2
+"""Share of the known texts that are learned from again beside new sets."""
+WARM_UP: Final = 0.06
+"""Share of the steps."""
+TAG_WEIGHTS: Final = (1.0, 2.0, 1.5)
+"""Of tokens outside a value, of its first one and of its others."""
+THRESHOLDS: Final = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+SEED: Final = 0
+
+
+def main() -> None:
+    """Train, judge on the servers held out, and write the reader if that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--write", action="store_true", help="write what was learned")
+    parser.add_argument("--new", nargs="*", default=(), metavar="SET")
+    arguments = parser.parse_args()
+    rows = {name: list(read_set(arguments.folder, name)) for name in (*LEARNED, *ORDERED)}
+    judged = [row for one in rows.values() for row in one if is_held_out(row.server)]
+    learned = {
+        name: [row for row in one if not is_held_out(row.server)] for name, one in rows.items()
+    }
+    epochs = list(draw_epochs(learned, arguments.new))
+    print(f"{len(epochs[0])} questions to learn from, {len(judged)} to judge by", flush=True)
+    training = Training([*judged, *(row for epoch in epochs for row in epoch)])
+    if arguments.new:
+        training.load()
+    training.fit(epochs, rate=FURTHER_RATE if arguments.new else LEARNING_RATE)
+    training.judge(judged)
+    if arguments.write:
+        np.savez_compressed(TARGET, **training.export())
+        print("raise tools/embed/graph_version.py, since built readers are kept")
+
+
+def draw_epochs(
+    learned: Mapping[str, Sequence[Row]], new: Sequence[str]
+) -> Iterator[Sequence[Row]]:
+    """Yield the questions of each epoch: all, from the second on with other values.
+
+    With new sets there is one epoch: their questions, and a share of the others with other values.
+    """
+    drawn = random.Random(SEED)  # noqa: S311 - no secret
+    every = [row for rows in learned.values() for row in rows]
+    if not new:
+        yield every
+        for _ in range(1, EPOCHS):
+            yield vary_rows(every, drawn)
+        return
+    known = [row for name, rows in learned.items() if name not in new for row in rows]
+    texts = sorted({row.text for row in known})
+    repeated = {text for text in texts if drawn.random() < REPEATED}
+    kept = vary_rows([row for row in known if row.text in repeated], drawn)
+    yield [*kept, *(row for name in new for row in learned[name])]
+
+
+class Training:
+    """The upper layers in torch, over what the lower ones make of each text."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        import torch
+        from tokenizers import Tokenizer
+        from transformers import AutoModel
+
+        from gateway_project.foundation.config import MINILM
+        from tools.embed.locate import find_packaged_folder
+        from tools.embed.onnx_reader import MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS
+        from tools.embed.recipes import find_recipe
+
+        torch.manual_seed(SEED)
+        random.seed(SEED)
+        folder = find_packaged_folder(find_recipe(MINILM))
+        self._tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
+        self._tokenizer.no_padding()
+        encoder = AutoModel.from_pretrained(str(folder))
+        self.layers = torch.nn.ModuleList(encoder.encoder.layer[FIRST_LAYER:])
+        encoder.encoder.layer = encoder.encoder.layer[:FIRST_LAYER]
+        encoder.eval()
+        self._questions = self._read_alone(
+            encoder, {row.question.text for row in rows}, MAX_QUESTION_TOKENS
+        )
+        self._texts = self._read_alone(encoder, {row.text for row in rows}, MAX_TEXT_TOKENS)
+        hidden = encoder.config.hidden_size
+        self.segments = torch.nn.Parameter(0.02 * torch.randn(2, hidden))
+        self.heads = torch.nn.ModuleDict(
+            {
+                "stated": torch.nn.Linear(hidden, 1),
+                "tags": torch.nn.Linear(hidden, 3),
+                "members": torch.nn.Linear(hidden, 1),
+                "members_context": torch.nn.Linear(hidden, 1),
+            }
+        )
+        self.layers.eval()
+        self._dropout = torch.nn.Dropout(DROPOUT)
+
+    def _read_alone(self, encoder: Any, texts: set[str], length: int) -> dict[str, Any]:
+        """Return of each text its encoding, and the states of its tokens in 16 bits."""
+        import torch
+
+        self._tokenizer.enable_truncation(length)
+        found: dict[str, Any] = {}
+        order = sorted(texts, key=len)
+        for at in range(0, len(order), 2 * BATCH):
+            part = order[at : at + 2 * BATCH]
+            encodings = self._tokenizer.encode_batch(part)
+            ids = torch.zeros(len(part), max(len(one.ids) for one in encodings), dtype=torch.long)
+            mask = torch.zeros_like(ids)
+            for row, one in enumerate(encodings):
+                ids[row, : len(one.ids)] = torch.tensor(one.ids)
+                mask[row, : len(one.ids)] = 1
+            with torch.no_grad(), _use_half_floats():
+                states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+            for row, (text, one) in enumerate(zip(part, encodings, strict=True)):
+                found[text] = one, states[row, : len(one.ids)].to(torch.bfloat16).clone()
+        return found
+
+    def compute(self, rows: Sequence[Row]) -> tuple[Any, Any, Any, list[tuple[int, int]]]:
+        """Return the logits: stated, tags, members, and the row and member of the latter."""
+        import torch
+
+        pairs = [(self._questions[row.question.text], self._texts[row.text]) for row in rows]
+        longest = max(len(one[1]) + len(other[1]) for one, other in pairs)
+        states = torch.zeros(len(rows), longest, len(self.segments[0]))
+        segments = torch.zeros(len(rows), longest, dtype=torch.long)
+        padding = torch.ones(len(rows), longest)
+        for place, ((_, question), (_, text)) in enumerate(pairs):
+            middle, end = len(question), len(question) + len(text)
+            states[place, :middle], states[place, middle:end] = question.float(), text.float()
+            segments[place, middle:end] = 1
+            padding[place, :end] = 0
+        with _use_half_floats():
+            hidden = self._dropout(states) + self.segments[segments]
+            for layer in self.layers:
+                hidden = layer(hidden, attention_mask=-1e9 * padding[:, None, None])
+                hidden = hidden[0] if isinstance(hidden, tuple) else hidden
+            hidden = self._dropout(hidden)
+            places = [
+                (place, member, *tokens)
+                for place, row in enumerate(rows)
+                for member, span in enumerate(row.question.members)
+                if (tokens := _find_tokens(pairs[place][0][0], span)) is not None
+            ]
+            members = None
+            if places:
+                means = torch.stack([hidden[row, a:z].mean(0) for row, _, a, z in places])
+                begins = hidden[[row for row, *_ in places], 0]
+                members = self.heads["members"](means) + self.heads["members_context"](begins)
+                members = members.squeeze(-1).float()
+            stated = self.heads["stated"](hidden[:, 0]).squeeze(-1).float()
+            tags = self.heads["tags"](hidden).float()
+        return stated, tags, members, [(row, member) for row, member, *_ in places]
+
+    def _mark_tokens(self, rows: Sequence[Row], width: int) -> Any:
+        """Return `(rows, width)`: the right tag of each token of the wish; -100 where unknown."""
+        import torch
+
+        marked = torch.full((len(rows), width), -100)
+        for place, row in enumerate(rows):
+            if row.spans is None or (row.question.members and row.is_stated and not row.spans):
+                continue
+            first = len(self._questions[row.question.text][1])
+            encoding, states = self._texts[row.text]
+            marked[place, first : first + len(states)] = 0
+            for span in row.spans:
+                tokens = _find_tokens(encoding, span)
+                if tokens is not None:
+                    marked[place, first + tokens[0] : first + tokens[1]] = 2
+                    marked[place, first + tokens[0]] = 1
+        return marked
+
+    def load(self) -> None:
+        """Go on from the reader that is shipped."""
+        import torch
+
+        from tools.embed.trained import load_trained
+
+        found = {name: torch.tensor(value) for name, value in load_trained(TARGET.name).items()}
+        for number, layer in enumerate(self.layers, FIRST_LAYER):
+            prefix = f"encoder.layer.{number}."
+            layer.load_state_dict(
+                {
+                    name.removeprefix(prefix): value
+                    for name, value in found.items()
+                    if name.startswith(prefix)
+                }
+            )
+        self.heads.load_state_dict({name: found[name] for name in self.heads.state_dict()})
+        self.segments.data.copy_(found["segment.weight"])
+
+    def fit(self, epochs: Sequence[Sequence[Row]], *, rate: float) -> None:
+        """Fit to the rows of each epoch by AdamW, the rate falling linearly to zero."""
+        import torch
+
+        entropy = torch.nn.functional.binary_cross_entropy_with_logits
+        modules = torch.nn.ModuleList([self.layers, self.heads])
+        parameters = [*modules.parameters(), self.segments]
+        optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.01)
+        steps, step = sum(math.ceil(len(rows) / BATCH) for rows in epochs), 0
+        for epoch, rows in enumerate(epochs):
+            costs = []
+            for batch in self._draw_batches(rows):
+                step += 1
+                warm_up = min(1.0, step / (WARM_UP * steps))
+                for group in optimizer.param_groups:
+                    group["lr"] = rate * warm_up * max(0.0, 1 - step / steps)
+                stated, tags, members, places = self.compute(batch)
+                cost = entropy(stated, torch.tensor([float(row.is_stated) for row in batch]))
+                marked = self._mark_tokens(batch, tags.shape[1])
+                if (marked != -100).any():
+                    cost = cost + torch.nn.functional.cross_entropy(
+                        tags.reshape(-1, 3), marked.reshape(-1), weight=torch.tensor(TAG_WEIGHTS)
+                    )
+                if members is not None:
+                    right = [float(member in batch[row].members) for row, member in places]
+                    cost = cost + entropy(members, torch.tensor(right))
+                optimizer.zero_grad()
+                torch.autograd.backward(cost)
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+                optimizer.step()
+                costs.append(float(cost.detach()))
+                if step % 100 == 0:
+                    print(f"step {step} of {steps}: {np.mean(costs[-100:]):.4f}", flush=True)
+            print(f"epoch {epoch}: {np.mean(costs):.4f}", flush=True)
+
+    def _draw_batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+        """Draw batches of rows of similar length, in random order."""
+
+        def measure(row: Row) -> int:
+            return len(self._questions[row.question.text][1]) + len(self._texts[row.text][1])
+
+        order = random.sample(list(rows), len(rows))
+        batches = []
+        for at in range(0, len(order), 30 * BATCH):
+            part = sorted(order[at : at + 30 * BATCH], key=measure)
+            batches += [part[start : start + BATCH] for start in range(0, len(part), BATCH)]
+        yield from random.sample(batches, len(batches))
+
+    def judge(self, rows: Sequence[Row]) -> None:
+        """Print at several thresholds how many values and orders are found, and how many right.
+
+        Each question is judged alone; `benchmarks.bind_everyday` judges what is bound of it.
+        """
+        import torch
+
+        self._dropout.eval()
+        found: list[tuple[float, bool]] = []
+        orders: list[tuple[float, bool]] = []
+        order = sorted(rows, key=lambda row: len(row.text))
+        for at in range(0, len(order), BATCH):
+            batch = order[at : at + BATCH]
+            with torch.no_grad():
+                stated, tags, members, places = self.compute(batch)
+            chosen: dict[int, tuple[float, int]] = {}
+            if members is not None:
+                for (at_row, member), logit in zip(places, members.tolist(), strict=True):
+                    chosen[at_row] = max(chosen.get(at_row, (-math.inf, -1)), (logit, member))
+            for place, row in enumerate(batch):
+                if row.asks_for_order:
+                    orders.append((_sigmoid(float(stated[place])), row.is_stated))
+                elif row.question.members:
+                    logit, member = chosen.get(place, (-math.inf, -1))
+                    found.append((_sigmoid(logit), member in row.members))
+                elif row.spans is not None:
+                    found.append(self._judge_words(row, stated[place], tags[place]))
+        _print_figures(
+            found,
+            orders,
+            stated=sum(row.is_stated for row in rows)
+            - sum(is_ordered for _, is_ordered in orders),
+        )
+
+    def _judge_words(self, row: Row, stated: Any, tags: Any) -> tuple[float, bool]:
+        """Return the probability of the value that is read, and whether it is right."""
+        import torch
+
+        first = len(self._questions[row.question.text][1])
+        count = len(self._texts[row.text][1])
+        shares = torch.softmax(tags[first : first + count], -1)
+        right = self._mark_tokens([row], first + count)[0, first:]
+        inside = shares.argmax(1) > 0
+        probability = float((1 - shares[inside, 0]).mean()) if inside.any() else 0.0
+        is_right = row.is_stated and bool((shares.argmax(1) == right).all())
+        return _sigmoid(float(stated)) * probability, is_right
+
+    def export(self) -> dict[str, Any]:
+        """Return the upper layers and the heads as `tools.embed.trained` loads them."""
+        from tools.embed.quantize import quantize_rows
+        from tools.embed.trained import ROUNDED, SCALES
+
+        found: dict[str, Any] = {
+            "first_layer": np.array(FIRST_LAYER),
+            "segment.weight": self.segments.detach().numpy(),
+        }
+        for number, layer in enumerate(self.layers, FIRST_LAYER):
+            for name, value in layer.state_dict().items():
+                tensor = f"encoder.layer.{number}.{name}"
+                if value.ndim < 2:
+                    found[tensor] = value.float().numpy()
+                    continue
+                found[tensor + ROUNDED], scales = quantize_rows(value.float().numpy())
+                found[tensor + SCALES] = scales
+        for name, value in self.heads.state_dict().items():
+            found[name] = value.float().numpy()
+        return found
+
+
+def _print_figures(
+    found: Sequence[tuple[float, bool]], orders: Sequence[tuple[float, bool]], *, stated: int
+) -> None:
+    ordered = sum(is_ordered for _, is_ordered in orders)
+    for threshold in THRESHOLDS:
+        kept = [is_right for probability, is_right in found if probability >= threshold]
+        taken = [is_ordered for probability, is_ordered in orders if probability >= threshold]
+        print(
+            f"from {threshold}: recall {sum(kept) / stated:.3f}, "
+            f"precision {sum(kept) / max(1, len(kept)):.3f}; "
+            f"{sum(taken) / ordered:.3f} of the orders, "
+            f"{(len(taken) - sum(taken)) / (len(orders) - ordered):.3f} of what is none"
+        )
+
+
+def _use_half_floats() -> Any:
+    """Compute in 16-bit floats where the processor has them; elsewhere they are emulated."""
+    import torch
+
+    has_them = bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_them)
+
+
+def _find_tokens(encoding: Any, span: Span) -> tuple[int, int] | None:
+    """Return the first token of a span and the one after its last; None if it was cut off."""
+    places = [
+        place
+        for place, (start, end) in enumerate(encoding.offsets)
+        if start < span[1] and end > span[0]
+    ]
+    return (places[0], places[-1] + 1) if places else None
+
+
+def _sigmoid(logit: float) -> float:
+    return 0.0 if logit == -math.inf else 1 / (1 + math.exp(-logit))
+
+
+if __name__ == "__main__":
+    main()

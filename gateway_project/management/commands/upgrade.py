@@ -1,0 +1,102 @@
+"""Bring the data to this version: save, migrate, check, and say how to go back."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from gateway_project.foundation.postgres import binaries, major_upgrade
+from gateway_project.foundation.postgres.address import EMBEDDED
+from gateway_project.foundation.postgres.client import BackupError
+from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from gateway_project.management.progress import show_progress
+from gateway_project.management.refusals import refusing
+
+
+class Command(BaseCommand):
+    """`manage.py upgrade [--no-backup] [--old-programs FOLDER] [--remove-old]`."""
+
+    help = (
+        "Move the embedded database to this version's PostgreSQL, save it, apply the migrations "
+        "of this version, and check the installation. If it is interrupted, run it again."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--no-backup", action="store_true", help="do not save the database first"
+        )
+        parser.add_argument(
+            "--old-programs",
+            metavar="FOLDER",
+            help="programs of the PostgreSQL that wrote the embedded database, if Foregate does "
+            "not bring them",
+        )
+        parser.add_argument(
+            "--remove-old",
+            action="store_true",
+            help="only remove what a move to another PostgreSQL has kept",
+        )
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        cluster: Cluster | None = settings.DATABASES[DEFAULT_DB_ALIAS].get(EMBEDDED)
+        if options["remove_old"]:
+            with refusing(ServerError):
+                removed = major_upgrade.remove_kept(cluster) if cluster else []
+            self.stdout.write(f"Removed {', '.join(removed) or 'nothing: nothing is kept'}.")
+            return
+        if cluster is not None:
+            with refusing(ServerError, BackupError):
+                self._move_data(cluster, options["old_programs"])
+        executor = MigrationExecutor(connection)
+        waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if not waiting:
+            self.stdout.write("The database is that of this version.")
+        else:
+            saved = None if options["no_backup"] else self._save()
+            call_command("migrate", verbosity=0, interactive=False)
+            self.stdout.write(f"Applied {len(waiting)} migrations.")
+            if saved is not None:
+                self.stdout.write(
+                    f"To go back: install the earlier version, then manage.py restore {saved}"
+                )
+        call_command("embed")
+        call_command("doctor")
+
+    def _move_data(self, cluster: Cluster, programs: str | None) -> None:
+        """Move the embedded database to this version's PostgreSQL, if another wrote it."""
+        if major_upgrade.find_old_major(cluster) is None:
+            return
+        with show_progress() as report:
+            moved = major_upgrade.move_data(
+                cluster, programs=programs, report=report, say=self._say
+            )
+        self._say(f"The data is PostgreSQL {binaries.MAJOR}'s now.")
+        for note in moved.notes:
+            self._say(f"Left in {moved.kept}: {note}")
+        newer = f"{cluster.data_folder}-{binaries.MAJOR}"
+        self._say(
+            f"The data of PostgreSQL {moved.old_major} is kept as it was, in {moved.kept}. Once "
+            "all is well: manage.py upgrade --remove-old\n"
+            "To go back, without what happens from now on: end all clients, install the earlier "
+            f"version, then mv {cluster.data_folder} {newer} && mv {moved.kept} "
+            f"{cluster.data_folder}"
+        )
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+    def _save(self) -> str:
+        folder = settings.FOREGATE.home / "backups"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"before-upgrade-{datetime.now(UTC):%Y%m%d-%H%M%S}.backup"
+        call_command("backup", path)
+        return str(path)

@@ -1,0 +1,225 @@
+"""Bind what an intent states for a task, as the learned reader reads it."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value
+from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.orders import is_grave, is_ordered
+from graph.suggestion.binding.questions import ask_about, list_members
+from graph.suggestion.binding.steps import BindingSource
+from graph.suggestion.binding.value_patterns import SECRET, ValueKind
+from graph.suggestion.binding.values import StatedValue, extract_values
+from graph.suggestion.binding.vocabulary import normalize_words
+from tools.embed.stated_words import StatedSpan, find_value, iterate_items, leave_out
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.literals import ParameterRow
+    from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
+    from graph.suggestion.binding.steps import BindingStep
+    from tools.embed.reader import Answer, ReadStatements, Span
+
+MIN_READING: Final = 0.7
+"""Least probability of a value for a tool that is known to be read-only."""
+MIN_CHANGING: Final = 0.8
+"""The same for any other tool."""
+MIN_MEMBER: Final = 0.9
+"""Least probability of a member of an enumeration that the intent does not name."""
+MAX_QUESTIONS: Final = 40
+"""Parameters of a task that are asked about, in the order of the schema."""
+_CHANGES_DATA: Final = re.compile(
+    r"\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from"
+    r"|(?:alter|create|drop|truncate)\s+(?:database|index|schema|table|view))\b",
+    re.IGNORECASE,
+)
+"""SQL that does something by itself: "explain what delete from users would do"."""
+_QUERY_WORDS: Final = normalize_words(["query", "sql", "statement"])
+"""Of parameters that take such a statement from the rules alone, which want all of it."""
+_WHOLE_KINDS: Final = frozenset({ValueKind.QUOTED, ValueKind.URL, ValueKind.PATH, ValueKind.EMAIL})
+_NUMBER_KINDS: Final = frozenset({ValueKind.NUMBER, ValueKind.NUMBER_WORD})
+
+
+def bind_statements(
+    steps: Sequence[BindingStep],
+    schemas: Sequence[ArgumentSchema],
+    *,
+    text: str,
+    forbidden: Sequence[Span],
+    found: Sequence[Mapping[str, BoundArgument]],
+    read: ReadStatements,
+) -> dict[ParameterRow, BoundArgument]:
+    """Bind what an intent states for each task; each part of it serves one parameter of a task.
+
+    Args:
+        steps: The tasks.
+        schemas: Of each step.
+        text: The intent.
+        forbidden: Spans of values that the intent protects.
+        found: What is bound of each step already.
+        read: The reader.
+    """
+    bound: dict[ParameterRow, BoundArgument] = {}
+    for position, (step, schema, known) in enumerate(zip(steps, schemas, found, strict=True)):
+        if not step.is_read_only and is_grave(step):
+            continue
+        parameters = _select_parameters(schema, text, known)
+        answers = read(text, [ask_about(step.tool, one) for one in parameters])
+        part = step.request or (0, len(text))  # of what is read from all of it, no place is known
+        stated = (one.stated for one in known.values() if one.stated is not None)
+        serving = [one.span for one in stated if one.span != part]
+        # What another request is about may be read, and not be changed.
+        others = [] if step.is_read_only else [(0, part[0]), (part[1], len(text))]
+        task = _Task(step=step, text=text, taken=[*forbidden, *serving, *others])
+        read_here = task.bind(list(zip(parameters, answers, strict=True)))
+        bound |= {(position, name): argument for name, argument in read_here.items()}
+    return bound
+
+
+def _select_parameters(
+    schema: ArgumentSchema, text: str, known: Container[str]
+) -> list[ToolParameter]:
+    """Return the parameters that the text could state a value for."""
+    has_number = any(map(str.isdigit, text)) or any(
+        one.kind in _NUMBER_KINDS for one in extract_values(text)
+    )
+    return [
+        one
+        for one in schema.parameters.values()
+        if (one.takes_values or one.is_boolean)
+        and one.name not in known
+        and not one.is_private
+        and (has_number or not one.is_number)
+    ][:MAX_QUESTIONS]
+
+
+@dataclass(kw_only=True)
+class _Task:
+    """A task with the parts of the intent that serve one of its parameters already."""
+
+    step: BindingStep
+    text: str
+    taken: list[Span]
+    found: dict[str, BoundArgument] = field(default_factory=dict)
+
+    def bind(self, asked: Sequence[tuple[ToolParameter, Answer]]) -> dict[str, BoundArgument]:
+        """Bind parameters, the surest first; one that comes too late takes what is left."""
+        waiting = [
+            (-self._locate(parameter, answer)[0], number)
+            for number, (parameter, answer) in enumerate(asked)
+        ]
+        heapq.heapify(waiting)
+        while waiting:
+            expected, number = heapq.heappop(waiting)
+            parameter, answer = asked[number]
+            confidence, spans = self._locate(parameter, answer)
+            if confidence < self._least:
+                continue
+            if -confidence > expected:  # what it would have taken is taken
+                heapq.heappush(waiting, (-confidence, number))
+                continue
+            self._bind_value(parameter, confidence, spans)
+        for parameter, answer in asked:
+            self._bind_member(parameter, answer)
+        return self.found
+
+    @property
+    def _least(self) -> float:
+        return MIN_READING if self.step.is_read_only else MIN_CHANGING
+
+    def _locate(
+        self, parameter: ToolParameter, answer: Answer
+    ) -> tuple[float, tuple[StatedSpan, ...]]:
+        """Return the probability and the places of what a parameter may still take."""
+        words = leave_out(answer.words, self.taken)
+        if parameter.is_array:
+            spans = tuple(iterate_items(words))
+        else:
+            value = find_value(words, self._wholes)
+            spans = () if value is None else (value,)
+        least = min((one.probability for one in spans), default=0.0)
+        return answer.probability * least, spans
+
+    @property
+    def _wholes(self) -> list[Span]:
+        return [
+            one.span
+            for one in extract_values(self.text)
+            if one.kind in _WHOLE_KINDS
+            and not any(one.start < end and start < one.end for start, end in self.taken)
+        ]
+
+    def _bind_value(
+        self, parameter: ToolParameter, confidence: float, spans: Sequence[StatedSpan]
+    ) -> None:
+        values = [_to_value(self.text, start, end) for start, end, _ in spans]
+        whole = values[0] if len(values) == 1 else _join(values, self.text)
+        if parameter.is_boolean or SECRET.fullmatch(whole.text):
+            return
+        if parameter.name_words & _QUERY_WORDS and _CHANGES_DATA.search(self.text):
+            return
+        value = convert_value(parameter, whole)
+        first, last = self.step.request or (0, len(self.text))
+        part = self.text[first:last]
+        if value is not NOT_CONVERTIBLE and is_ordered(
+            self.step, parameter, whole, part=part, start=first
+        ):
+            self.taken += [one.span for one in values]
+            self._add(parameter, value, confidence, whole)
+
+    def _bind_member(self, parameter: ToolParameter, answer: Answer) -> None:
+        members = zip(list_members(parameter), answer.members, strict=True)
+        member, probability = max(members, key=lambda one: one[1], default=(None, 0.0))
+        if parameter.name not in self.found and probability >= MIN_MEMBER:
+            value = [member] if parameter.is_array else member
+            self._add(parameter, value, probability, None)
+
+    def _add(
+        self, parameter: ToolParameter, value: Any, confidence: float, stated: StatedValue | None
+    ) -> None:
+        words = stated.text if stated else str(value).lower()
+        self.found[parameter.name] = BoundArgument(
+            value=value,
+            source=BindingSource.LITERAL,
+            evidence=f"the intent states “{words}”",
+            confidence=confidence,
+            stated=stated,
+        )
+
+
+def _to_value(text: str, start: int, end: int) -> StatedValue:
+    """Return what stands at a span: as it was extracted by its form, or else its words."""
+    inside = [
+        one
+        for one in extract_values(text)
+        if one.kind is not ValueKind.LIST and start <= one.start and one.end <= end
+    ]
+    exact = next((one for one in inside if one.span == (start, end)), None)
+    if exact is not None:
+        return exact
+    numbers = [one for one in inside if one.kind in _NUMBER_KINDS]
+    content, number = text[start:end], numbers[0] if len(numbers) == 1 else None
+    return StatedValue(
+        text=content,
+        value=number.value if number else content,
+        kind=ValueKind.PHRASE,
+        start=start,
+        end=end,
+        unit=number.unit if number else "",
+    )
+
+
+def _join(values: Sequence[StatedValue], text: str) -> StatedValue:
+    start, end = values[0].start, values[-1].end
+    return StatedValue(
+        text=text[start:end],
+        value=[one.value for one in values],
+        kind=ValueKind.LIST,
+        start=start,
+        end=end,
+        parts=tuple(values),
+    )

@@ -1,0 +1,1 @@
+"""Foregate, a self-hosted MCP gateway; `foregate --help` says what it can do."""

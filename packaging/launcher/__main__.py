@@ -1,0 +1,5 @@
+"""`python -m foregate`."""
+
+from foregate.cli import main
+
+main()

@@ -1,0 +1,121 @@
+"""What the reader reads becomes arguments: the surest first, each part of the intent once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.intent.reading import read_intent
+from tests.graph.suggestion.binding.tools import steps, text, tool
+from tools.embed.reader import Answer, MarkedWord, Question
+
+NUMBER = {"type": "integer"}
+
+
+def make_reader(stated: Mapping[str, Mapping[str, float]]):
+    """Read for each parameter the words and probabilities that are given for it."""
+
+    def read(intent: str, questions: Sequence[Question]) -> list[Answer]:
+        answers = []
+        for question in questions:
+            name = question.text.partition(" (")[0]
+            shares = stated.get(name, {})
+            words, at = [], 0
+            for word in intent.split():
+                start = intent.index(word, at)
+                at = start + len(word)
+                share = shares.get(word, 0.01)
+                words.append(MarkedWord(start, at, share, share))
+            members = tuple(
+                shares.get(question.text[start:end], 0.0) for start, end in question.members
+            )
+            answers.append(Answer(0.99 if shares else 0.01, tuple(words), members))
+        return answers
+
+    return read
+
+
+def bind(intent: str, fields: Mapping[str, Any], stated: Any, **step: Any) -> dict[str, Any]:
+    [one] = steps(tool(fields, required=list(fields)))
+    [bound] = bind_arguments(
+        [replace(one, **step)], reading=read_intent(intent), read=make_reader(stated)
+    )
+    return dict(bound.arguments)
+
+
+def test_each_parameter_takes_what_is_read_for_it():
+    intent = "hire Mira as gardener for 3 days"
+    fields = {"person": text(), "role": text(), "days": NUMBER}
+    stated = {"person": {"Mira": 0.95}, "role": {"gardener": 0.95}, "days": {"3": 0.95}}
+    assert bind(intent, fields, stated) == {"person": "Mira", "role": "gardener", "days": 3}
+
+
+def test_what_is_not_sure_stays_open():
+    assert bind("hire Mira", {"person": text()}, {"person": {"Mira": 0.5}}) == {}
+
+
+def test_a_tool_that_may_change_something_has_to_be_surer():
+    stated, fields = {"person": {"Mira": 0.75}}, {"person": text()}
+    assert bind("hire Mira", fields, stated, is_read_only=True) == {"person": "Mira"}
+    assert bind("hire Mira", fields, stated) == {}
+
+
+def test_what_comes_too_late_takes_what_is_left():
+    intent = "config 30771 of mysql-extractor"
+    fields = {"config": text(), "component": text()}
+    both = {"30771": 0.9, "mysql-extractor": 0.85}
+    stated = {"config": {"30771": 0.97}, "component": both}
+    assert bind(intent, fields, stated) == {"config": "30771", "component": "mysql-extractor"}
+
+
+def test_several_items_become_a_list():
+    fields = {"tags": {"type": "array", "items": {"type": "string"}}}
+    stated = {"tags": {"red": 0.95, "green": 0.95}}
+    assert bind("tag it red and green", fields, stated) == {"tags": ["red", "green"]}
+
+
+def test_a_member_is_read_from_its_words_or_by_its_meaning():
+    fields = {"unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}}
+    assert bind("in celsius please", fields, {"unit": {"celsius": 0.95}}) == {"unit": "celsius"}
+    meant = {"unit": {"fahrenheit": 0.95}}
+    assert bind("as Americans like it", fields, meant) == {"unit": "fahrenheit"}
+
+
+def test_a_switch_is_set_by_what_is_meant():
+    fields = {"recursive": {"type": "boolean"}}
+    assert bind("only this folder", fields, {"recursive": {"false": 0.95}}) == {"recursive": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "intent", "word", "value"),
+    [
+        (text(format="date"), "from 2026-03-05 on", "2026-03-05", "2026-03-05"),
+        ({"type": "number"}, "it weighs 64.5 kg", "64.5", 64.5),
+        (NUMBER, "take five of them", "five", 5),
+    ],
+)
+def test_values_take_the_form_of_the_schema(schema, intent, word, value):
+    assert bind(intent, {"it": schema}, {"it": {word: 0.95}}) == {"it": value}
+
+
+def test_a_value_that_the_schema_refuses_is_not_bound():
+    assert bind("room blue", {"room": NUMBER}, {"room": {"blue": 0.95}}) == {}
+
+
+def test_nothing_private_is_asked_for():
+    secret = {"password": text()}
+    assert bind("log in with x1", secret, {"password": {"x1": 0.99}}) == {}
+
+
+@pytest.mark.parametrize(
+    "intent", ["do not delete notes.md", "why was notes.md deleted?", "keep notes.md"]
+)
+def test_what_an_intent_does_not_order_is_never_bound(intent):
+    remove = tool({"file": text()}, required=["file"], name="delete_file")
+    stated = make_reader({"file": {"notes.md": 0.99, "notes.md?": 0.99}})
+    [bound] = bind_arguments(steps(remove), reading=read_intent(intent), read=stated)
+    assert bound.arguments == {}
