@@ -74,6 +74,7 @@ class AnnouncedTools:
 
     def __init__(self) -> None:
         self._open: dict[str, _Announcement] = {}
+        self._stored: dict[str, object] = {}
         self._settled = asyncio.Event()
 
     def announce(self, server: str) -> None:
@@ -85,10 +86,13 @@ class AnnouncedTools:
         announcement = self._open.get(server)
 
         def finish(has_changed: bool) -> None:
+            if has_changed:
+                self._stored[server] = object()
             if announcement is None or self._open.get(server) is not announcement:
                 return  # announced again meanwhile
-            announcement.is_stored = has_changed
-            if not has_changed:
+            # A listing that began before the announcement may have stored what this one found.
+            announcement.is_stored = server in self._stored
+            if not announcement.is_stored:
                 self._settle([server])
 
         return finish
@@ -96,9 +100,15 @@ class AnnouncedTools:
     def begin_loading(self) -> Callable[[], None]:
         """Return what is to be called once a snapshot that is loaded from now on is in use."""
         loaded = {name: one for name, one in self._open.items() if one.is_stored}
-        return lambda: self._settle(
-            [name for name, one in loaded.items() if self._open.get(name) is one]
-        )
+        stored = dict(self._stored)
+
+        def finish() -> None:
+            for name, listing in stored.items():
+                if self._stored.get(name) is listing:
+                    del self._stored[name]
+            self._settle([name for name, one in loaded.items() if self._open.get(name) is one])
+
+        return finish
 
     async def wait(self, tool: str, announcing: Iterable[str] = ()) -> None:
         """Wait until nothing of the server of a tool is open, for `ANNOUNCED_TIMEOUT_S` at most.

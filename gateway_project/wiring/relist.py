@@ -273,7 +273,7 @@ class ServerDiscoverer:
                     self._current.database_changed.set()
 
     async def _list_ignoring_backoff(self, server: str) -> DiscoveryResult:
-        """List a server even in backoff; stop it afterwards unless it was in use before."""
+        """List a server even in backoff; stop it afterwards if only this has used it."""
         state = self._pool.get_status(server).state
         if state in BLOCKED_STATES:
             self._pool.reset(server)  # only forgets its failures: the listing starts it
@@ -282,4 +282,4 @@ class ServerDiscoverer:
         finally:
             if state != "ready":
                 with suppress(UpstreamError):  # removed meanwhile
-                    self._pool.stop_if_idle(server)
+                    self._pool.stop_if_unused(server)

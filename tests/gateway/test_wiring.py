@@ -22,7 +22,7 @@ from gateway_project.foundation.sealing import Sealer
 from gateway_project.mcp.kept_answers import FOLDER, AnswerFolder, KeptAnswer
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.webhooks import store as webhooks
-from gateway_project.wiring import snapshot
+from gateway_project.wiring import follow, snapshot
 from learning.memory.context import ContextKey
 from learning.models import AdaptiveThreshold
 from learning.store import thresholds
@@ -409,7 +409,8 @@ async def test_a_server_whose_tools_change_is_listed_again():
         assert connected is not None
 
 
-async def test_a_tool_can_be_called_as_soon_as_its_server_has_announced_it():
+async def test_a_tool_can_be_called_as_soon_as_its_server_has_announced_it(monkeypatch):
+    monkeypatch.setattr(follow, "ANNOUNCED_TIMEOUT_S", PATIENCE_S)
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     script = str(BASE / "tests" / "servers" / "stateless.py")
     await run_in_database_thread(

@@ -52,6 +52,20 @@ async def test_a_listing_without_news_is_not_waited_for():
     assert not await is_waiting(announced)
 
 
+async def test_a_listing_without_news_waits_for_those_of_an_earlier_one():
+    announced = AnnouncedTools()
+    earlier = announced.begin_listing("git")
+    announced.announce("git")
+    earlier(True)
+    announced.begin_listing("git")(False)
+    assert await is_waiting(announced)
+    announced.begin_loading()()
+    assert not await is_waiting(announced)
+    announced.announce("git")
+    announced.begin_listing("git")(False)
+    assert not await is_waiting(announced)
+
+
 async def test_what_is_announced_while_a_server_is_listed_is_waited_for_too():
     announced = AnnouncedTools()
     announced.announce("git")

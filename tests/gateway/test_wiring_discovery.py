@@ -157,7 +157,7 @@ class FakePool:
     def reset(self, server):
         self.forgiven.append(server)
 
-    def stop_if_idle(self, server):
+    def stop_if_unused(self, server):
         self.rested.append(server)
 
 

@@ -155,8 +155,7 @@ class UpstreamPool:
                 group.create_task(_start_ahead(entry))
         await asyncio.sleep(unused_stop_s)
         for entry in entries:
-            if not entry.main.has_served:
-                entry.main.stop_if_idle()
+            entry.main.stop_if_unused()
 
     async def list_tools(self, server: str) -> ToolListing:
         """Fetch all tools of a server, starting it if necessary.
@@ -297,13 +296,13 @@ class UpstreamPool:
         old.end()
         self._make_entry(old.spec, predecessor=old, after=old.tasks)
 
-    def stop_if_idle(self, name: str) -> None:
-        """Stop a server if it is not in use; its next use starts it again.
+    def stop_if_unused(self, name: str) -> None:
+        """Stop a server that no caller has used; its next use starts it again.
 
         Raises:
             UnknownServer: If no server has that name.
         """
-        self._get_entry(name).main.stop_if_idle()
+        self._get_entry(name).main.stop_if_unused()
 
     async def aclose(self) -> None:
         """Stop all servers, interrupting calls in flight, within about six seconds."""
@@ -369,7 +368,7 @@ async def _start_ahead(entry: ServerEntry) -> None:
     with suppress(UpstreamError):
         await (await entry.main.get_connection()).settle_roots()
         if entry.asks_for_roots:
-            entry.main.stop_if_idle()
+            entry.main.stop_if_unused()
 
 
 async def _admit(_connection: Connection) -> None:

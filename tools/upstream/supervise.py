@@ -247,9 +247,13 @@ class Supervisor:
         self._flights.caller, self._flights.owner = caller, owner
         self.subscriptions.retain_followers(lambda follower: follower == caller.client_key)
 
-    def stop_if_idle(self) -> None:
-        """Stop the server if it is not in use; its next use starts it again."""
-        if self._live is not None and not self._live.is_over and not self.is_in_use:
+    def stop_if_unused(self) -> None:
+        """Stop the server unless a caller has used it, who may rely on what it remembers.
+
+        Its next use starts it again.
+        """
+        is_used = self.has_served or self.is_in_use
+        if self._live is not None and not self._live.is_over and not is_used:
             self._stopped_idle = self._live
             self._live.ended.set()  # from now on, calls wait for the next start
 

@@ -198,10 +198,10 @@ async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_us
 async def test_a_server_stopped_while_idle_ends_cleanly_and_starts_on_next_use():
     seen = Seen()
     async with UpstreamPool([legacy("x")], on_status=seen) as pool:
-        pool.stop_if_idle("x")  # it does not run, and nothing happens
+        pool.stop_if_unused("x")  # it does not run, and nothing happens
         await pool.warm_up()
         ended = pool.get_status("x").pid
-        pool.stop_if_idle("x")
+        pool.stop_if_unused("x")
         result = await call_tool(pool, "x", "echo", {"text": "again"})
         assert result.content[0].text == "again"
         assert gone(ended)
@@ -215,11 +215,21 @@ async def test_a_server_in_use_is_not_stopped_as_idle():
         running = pool.get_status("curious").pid
         call = asyncio.ensure_future(call_tool(pool, "curious", "wait", {}))
         await eventually(lambda: pool.get_status("curious").calls_in_flight == 1)
-        pool.stop_if_idle("curious")
+        pool.stop_if_unused("curious")
         assert pool.get_status("curious").pid == running
         assert not call.done()
         call.cancel()
         await asyncio.wait([call])
+
+
+async def test_a_server_that_remembers_a_call_is_not_stopped_as_unused():
+    async with UpstreamPool([legacy("x")]) as pool:
+        await call_tool(pool, "x", "echo", {"text": "remember"})
+        running = pool.get_status("x").pid
+        pool.stop_if_unused("x")
+        await asyncio.sleep(0)
+        await call_tool(pool, "x", "echo", {"text": "again"})
+        assert pool.get_status("x").pid == running
 
 
 @pytest.mark.parametrize(
