@@ -59,7 +59,7 @@ def main() -> None:
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     with scratch_home():
-        _prepare()
+        prepare()
         for name in arguments.names or NAMES:
             _clear()
             options = {"pause_s": arguments.pause} if name == "prefetch_value" else {}
@@ -69,8 +69,8 @@ def main() -> None:
                 document.replace(DOCUMENT, name, f"{table}\n\n{document.stamp()}")
 
 
-def _prepare() -> None:
-    """Load Django and start the scratch home's database."""
+def prepare() -> None:
+    """Load Django, and start the scratch home's database."""
     import django
 
     django.setup()

@@ -18,13 +18,13 @@ Span = tuple[int, int]
 LEARNED: Final = (
     *(f"assorted_{number}" for number in range(1, 5)),
     *("world", "administration", "research", "tinkering"),
-    *(f"stated_{number}" for number in range(1, 15)),
+    *(f"stated_{number}" for number in range(1, 19)),
 )
 
 ORDERED: Final = tuple(f"ordered_{number}" for number in range(1, 4))
 """Sentences that order what their tool does, or do not."""
-OTHERS: Final = 0.5
-"""Share of the wishes that are asked whether they order another tool of the server."""
+ASKED: Final = 0.3
+"""Share of the wishes that are asked what they order, and whether another tool of the server."""
 SWAPPED: Final = 0.3
 """Share of the values without digits that give way to others in each epoch but the first."""
 MAX_DESCRIPTION_CHARS: Final = 80
@@ -99,15 +99,17 @@ def read_orders(folder: Path, name: str) -> Iterator[Row]:
     for wish in map(json.loads, lines):
         if "kind" in wish:
             asked = {wish["tool"]: wish["kind"] == "order"}
-        else:
+        elif wish.get("forbidden") or drawn.random() < ASKED:
             asked = dict.fromkeys(wish["tools"], True) | dict.fromkeys(
                 wish.get("forbidden", ()), False
             )
             near = [tool for tool in (*wish["tools"], *wish.get("also", ())) if tool in tools]
             others = servers[tools[near[0]].server] if near else []
             others = [tool for tool in others if tool not in asked and tool not in near]
-            if others and drawn.random() < OTHERS:
+            if others:
                 asked[drawn.choice(others)] = False
+        else:
+            continue
         for tool, is_ordered in asked.items():
             if tool in tools:
                 yield make_order_row(wish["text"], tools[tool], is_ordered)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -76,10 +76,14 @@ class PreparedSet:
         return [self.ground.world.dataset_ids[int(tools[at])] for at in places]
 
 
+def prepare(folder: Path) -> AbstractContextManager[PreparedSet]:
+    """Load a data set, store its tools and relations, embed them, and encode its queries."""
+    return prepare_dataset(dataset.load_dataset(folder))
+
+
 @contextmanager
-def prepare(folder: Path) -> Iterator[PreparedSet]:
+def prepare_dataset(data: Dataset) -> Iterator[PreparedSet]:
     """Store a data set's tools and relations, embed them, and encode its queries."""
-    data = dataset.load_dataset(folder)
     config = settings.FOREGATE
     with vector_cache.open_vector_store(config.home / "cache") as store, open_scratch_schema():
         kept = vector_cache.DiskCachedEmbedder(make_embedder(config), store)

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from graph.suggestion.ranking.candidates import FEATURES
 from graph.suggestion.ranking.history_features import MAX_WANTED, measure_repetition
-from graph.suggestion.ranking.logistic import compute_sigmoid
+from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
 
 SIGNALS: Final = ("nearest", "wanted", "known")
 """Similarity of the nearest run; the highest regression score of a tool; and the share of the
 text-only probability mass on tools that some run called."""
+
+_PRIOR_PRECISION: Final = 0.3
+"""Of the weights, which are about 1 to 10; a few dozen intents outweigh it."""
 
 _NEAREST, _WANTED, _CALLS = (
     FEATURES.index(name) for name in ("run_similarity", "score", "log_calls")
@@ -32,7 +35,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class FamiliarityGate:
-    """familiarity = r + (1 - r) · sigmoid(level + wanted · signal + known · signal).
+    """familiarity = r + (1 - r) · sigmoid(level + nearest · signal + wanted · … + known · …).
 
     r is how much the intent repeats the nearest past one (`measure_repetition`): a repeated
     intent follows history entirely.
@@ -41,11 +44,13 @@ class FamiliarityGate:
         level: Log-odds without any signal; negative: history is mostly ignored then.
         wanted: Weight of the signal of that name, non-negative.
         known: Weight of the signal of that name, non-negative.
+        nearest: Weight of the signal of that name, non-negative.
     """
 
     level: float
     wanted: float
     known: float
+    nearest: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the weights.
@@ -53,8 +58,13 @@ class FamiliarityGate:
         Raises:
             ValueError: If one is negative.
         """
-        if min(self.wanted, self.known) < 0:
+        if min(self.wanted, self.known, self.nearest) < 0:
             raise ValueError("a weight of familiarity is negative")
+
+    @property
+    def weights(self) -> Doubles:
+        """Of each of `SIGNALS`, shape (3,)."""
+        return np.array([self.nearest, self.wanted, self.known])
 
     def compute_familiarity(self, signals: Doubles) -> float:
         """Return the weight of history against the text alone, in [0, 1].
@@ -62,9 +72,8 @@ class FamiliarityGate:
         Args:
             signals: `SIGNALS` of the intent, shape (3,).
         """
-        nearest, wanted, known = signals
-        repetition = float(measure_repetition(np.array([nearest]))[0])
-        odds = np.array([self.level + self.wanted * wanted + self.known * known])
+        repetition = float(measure_repetition(signals[:1])[0])
+        odds = np.array([self.level + self.weights @ signals])
         return repetition + (1 - repetition) * float(compute_sigmoid(odds)[0])
 
 
@@ -84,4 +93,27 @@ def compute_signals(rows: Floats, probabilities: Doubles) -> Doubles:
             min(max(float(rows[:, _WANTED].max()), 0), MAX_WANTED),
             float(probabilities[called].sum() / probabilities.sum()),
         ]
+    )
+
+
+def fit_gate(signals: Doubles, gains: Doubles, *, prior: FamiliarityGate) -> FamiliarityGate:
+    """Fit when history is better than the text alone.
+
+    Args:
+        signals: `SIGNALS` of past intents, shape (n, 3).
+        gains: Positive where only history was right, negative where only the text; by weight,
+            shape (n,).
+        prior: Gate of other catalogues.
+    """
+    rows = np.column_stack((signals, np.ones(len(signals))))
+    coefficients = fit_logistic(
+        rows,
+        (gains > 0).astype(np.float64),
+        prior=np.append(prior.weights, prior.level),
+        l2=_PRIOR_PRECISION,
+        weights=np.abs(gains),
+    )
+    nearest, wanted, known = np.maximum(coefficients[:-1], 0).tolist()
+    return FamiliarityGate(
+        level=float(coefficients[-1]), nearest=nearest, wanted=wanted, known=known
     )

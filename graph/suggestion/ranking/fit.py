@@ -13,6 +13,7 @@ from graph.suggestion.ranking import prior as shipped
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS, PastIntent, PastIntents
 from graph.suggestion.ranking.ranker import Ranker
 from graph.suggestion.ranking.set_history import SetHistory
+from graph.suggestion.ranking.strangers import refit_gate
 from graph.suggestion.ranking.tool_model import ToolModel, fit_tool_model, score_candidates
 
 if TYPE_CHECKING:
@@ -55,6 +56,14 @@ def fit_ranker(
     tools, scored = fit_tool_model(
         evidence, view, prior=loaded_prior.tools, gate=loaded_prior.gate
     )
+    sets = set_model.fit_set_model(
+        list(_make_first_run_examples(scored, evidence, history)),
+        prior=loaded_prior.sets,
+        runs=len(intents),
+    )
+    gate = refit_gate(loaded_prior.gate, scored, evidence, view, tools=tools, sets=sets)
+    tools = replace(tools, gate=gate)
+    scored.mix(tools)
     examples = [
         *_make_first_run_examples(scored, evidence, history),
         *_make_repeat_examples(evidence, history, view, tools),

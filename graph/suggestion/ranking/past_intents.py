@@ -116,7 +116,7 @@ class PastIntents:
             width=len(tools),
         )
         clauses = [past[at].encoded.clauses for at in fitted]
-        encoded = tuple(past[at].encoded for at in fitted)
+        intents = tuple(past[at] for at in fitted)
         return cls(
             patterns=np.array([intent.pattern for intent in past], dtype=np.int64),
             runs=tuple(intent.tools for intent in past),
@@ -130,7 +130,7 @@ class PastIntents:
             exemplars=ClauseExemplars.align(
                 clauses, called_by_fitted, _vectors_of_tools(tools, view)
             ),
-            training=TrainingData(encoded=encoded, left_out=left_out),
+            training=TrainingData(intents=intents, left_out=left_out),
         )
 
     def __len__(self) -> int:
@@ -271,12 +271,17 @@ class TrainingData:
     """Data of the r fitted intents that only fitting needs.
 
     Attributes:
-        encoded: The encoded intents.
+        intents: The intents.
         left_out: Leave-one-out predictions of the regression.
     """
 
-    encoded: tuple[EncodedIntent, ...]
+    intents: tuple[PastIntent, ...]
     left_out: LeaveOneOut
+
+    @property
+    def encoded(self) -> tuple[EncodedIntent, ...]:
+        """The encoded intents."""
+        return tuple(one.encoded for one in self.intents)
 
 
 def _select_prefixed(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

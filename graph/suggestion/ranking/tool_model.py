@@ -200,6 +200,7 @@ class FittedIntents(Sequence[Candidates]):
     def __init__(self, past: PastIntents, view: ToolView) -> None:
         self._past, self._view = past, view
         self._begin, self._similarities = 0, np.zeros((0, 0), dtype=np.float32)
+        self._logits: list[Doubles] = []
         nothing = np.zeros(0, dtype=np.float32)
         self._rows = [
             dataclasses.replace(row, vectors=nothing, similarity=nothing)
@@ -249,9 +250,14 @@ class FittedIntents(Sequence[Candidates]):
             model: Mixes the logits with those of the text alone.
             logits: Logits with history, in the order of `stack_candidates`.
         """
-        parts = np.split(logits, np.cumsum(self.candidate_counts)[:-1])
+        self._logits = np.split(logits, np.cumsum(self.candidate_counts)[:-1])
+        self.mix(model)
+
+    def mix(self, model: ToolModel) -> None:
+        """Mix the logits with history anew with those of the text alone, as a model does."""
         self._rows = [
-            model.score(row, logits=part) for row, part in zip(self._rows, parts, strict=True)
+            model.score(row, logits=part)
+            for row, part in zip(self._rows, self._logits, strict=True)
         ]
 
 
