@@ -50,10 +50,8 @@ def measure_data_flow(
 ) -> DataFlowFigures | None:
     """Measure precision and recall of the derived relations; None without references.
 
-    Figures without a prefix are based on schemas and texts alone. Those that begin with
-    `observed_` are also based on results: the result fields that one half of the query groups
-    refers to, as a gateway would have observed them, help to derive the relations that the other
-    half judges.
+    No set declares output schemas. So the result fields that one half of the query groups refers
+    to, as a gateway would have observed them, tell what the other half judges.
 
     Args:
         tools: Tools of the data set.
@@ -66,28 +64,11 @@ def measure_data_flow(
     """
     if not any(map(_has_data_flow_edges, queries)):
         return None
-    from_schemas = [judge_data_flow(tools, queries)]
     halves = [[q for q in queries if _assign_half(q) == side] for side in (0, 1)]
     shapes = [_collect_result_shapes(half) for half in halves]
-    from_results = [
-        _judge_relations(tools, shapes[1 - side], half) for side, half in enumerate(halves)
-    ]
-    observed = (
-        _compute_figures(from_results)
-        if any(shapes)
-        else dict.fromkeys(_compute_figures(from_schemas))
+    return _compute_figures(
+        [_judge_relations(tools, shapes[1 - side], half) for side, half in enumerate(halves)]
     )
-    return {
-        **_compute_figures(from_schemas),
-        **{f"observed_{key}": figure for key, figure in observed.items()},
-    }
-
-
-def judge_data_flow(
-    tools: Sequence[DatasetTool], queries: Sequence[DatasetQuery]
-) -> JudgedRelations:
-    """Derive relations from schemas and texts, and pair them with the gold of all queries."""
-    return _judge_relations(tools, {}, queries)
 
 
 def _has_data_flow_edges(query: DatasetQuery) -> bool:
@@ -112,7 +93,6 @@ def _judge_relations(
             FlowTool(
                 pk=place,
                 name=tool.name,
-                description=tool.description,
                 input_schema=tool.input_schema,
                 output_schema=None,
                 server=tool.server,

@@ -43,7 +43,6 @@ class SchemaField(NamedTuple):
     is_required: bool
     is_choice: bool
     is_container: bool
-    has_default: bool
 
 
 class _SchemaPart(NamedTuple):
@@ -171,7 +170,6 @@ def _make_field(part: _SchemaPart, views: list[Mapping[str, Any]]) -> SchemaFiel
         is_required=part.is_required,
         is_choice="boolean" in types or any("enum" in v or "const" in v for v in views),
         is_container="object" in types,
-        has_default=any(v.get("default") is not None for v in views),
     )
 
 

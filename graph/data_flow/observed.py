@@ -20,7 +20,7 @@ ObservedShapes = Mapping[tuple[int, int | None], Mapping[str, Any]]
 
 
 def derive_shared(tools: Iterable[CatalogueTool], shapes: ObservedShapes) -> list[RelationClaim]:
-    """Return the data flows that everybody may see, from schemas, texts and shared results.
+    """Return the data flows that everybody may see, from schemas and shared results.
 
     Shared results are those seen by callers without a team, and those of a team's own servers. Of
     the former only fields present in every result count: the name of any other may be a value.
@@ -113,7 +113,6 @@ def _to_flow_tools(
         FlowTool(
             pk=tool.pk,
             name=tool.name,
-            description=tool.description,
             input_schema=tool.input_schema,
             output_schema=tool.output_schema,
             server=tool.server,

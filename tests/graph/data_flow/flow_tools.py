@@ -32,7 +32,6 @@ class Catalogue:
         name: str,
         inputs: Mapping[str, Any] | None = None,
         *,
-        says: str = "",
         gives: Mapping[str, Any] | None = None,
         seen: Mapping[str, Any] | None = None,
         server: str = "server",
@@ -43,7 +42,6 @@ class Catalogue:
             FlowTool(
                 pk=len(self.tools) + 1,
                 name=name,
-                description=says,
                 input_schema=schema() if inputs is None else inputs,
                 output_schema=gives,
                 observed=seen,

@@ -43,9 +43,6 @@ TOOLS = st.builds(
     name=st.sampled_from(
         ["search_users", "get_user", "a.b", "user_login", "🙂", "Users.BookUser"]
     ),
-    description=st.sampled_from(
-        ["", "Returns the id of the user.", "Call get_user first. (", "、"]
-    ),
     input_schema=SCHEMAS,
     output_schema=SCHEMAS,
     observed=SCHEMAS,
@@ -72,27 +69,9 @@ def test_any_tools_give_sound_relations_in_any_order(rows, random):
 
 def test_ten_thousand_ambiguous_properties_relate_nothing():
     wide = {"properties": {f"thing{n}_id": {"type": "string"} for n in range(10_000)}}
-    made = {"description": "", "server": "s", "team": None}
+    made = {"server": "s", "team": None}
     tools = [
         FlowTool(pk=1, name="find", input_schema={}, output_schema=wide, **made),
         FlowTool(pk=2, name="take", input_schema=wide, output_schema=None, **made),
-    ]
-    assert derive_flows(tools) == []
-
-
-def test_texts_of_any_length_are_cut():
-    says = "Call get_user first. Returns the id of " + "the user of " * 50_000
-    deep = {"properties": {"q": {"type": "string", "description": says}}}
-    tools = [
-        FlowTool(
-            pk=pk,
-            name="get_user",
-            description=says,
-            input_schema=deep,
-            output_schema=None,
-            server=f"s{pk}",
-            team=None,
-        )
-        for pk in range(3)
     ]
     assert derive_flows(tools) == []
