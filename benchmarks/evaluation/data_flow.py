@@ -16,7 +16,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from benchmarks.evaluation.dataset import DatasetQuery, DatasetTool
-from graph.data_flow.derive import FlowTool, derive_flows
+from benchmarks.evaluation.search_words import list_tool
+from graph.data_flow.derive import derive_flows
+from graph.data_flow.endpoints import read_endpoints
 
 OFFER_THRESHOLD: Final = 0.5
 """Confidence from which search offers the target of a relation."""
@@ -90,16 +92,8 @@ def _judge_relations(
 ) -> JudgedRelations:
     flows = derive_flows(
         [
-            FlowTool(
-                pk=place,
-                name=tool.name,
-                input_schema=tool.input_schema,
-                output_schema=None,
-                server=tool.server,
-                team=None,
-                observed=observed.get(tool.id),
-            )
-            for place, tool in enumerate(tools)
+            read_endpoints(list_tool(tool, pk), [observed[tool.id]] if tool.id in observed else [])
+            for pk, tool in enumerate(tools)
         ]
     )
     gold, called_together = set[RelationPair](), set[RelationPair]()
@@ -109,7 +103,7 @@ def _judge_relations(
         called = {tool for slot in query.slots for tool in slot}
         called_together.update((first, second) for first in called for second in called - {first})
     return JudgedRelations(
-        derived={(tools[f.source].id, tools[f.target].id): f.confidence for f in flows},
+        derived={(tools[f.source].id, tools[f.target].id): f.confidence or 0.0 for f in flows},
         gold=frozenset(gold),
         called_together=frozenset(called_together | gold),
     )

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
-from graph.data_flow import endpoints
-from graph.data_flow.endpoints import Endpoint, FlowTool, ToolEndpoints
+from graph.data_flow.endpoints import Endpoint, ToolEndpoints
 from graph.data_flow.fields import SchemaField
 from graph.data_flow.vocabulary import (
     ADDRESS_ATTRIBUTES,
@@ -24,8 +22,8 @@ from graph.data_flow.vocabulary import (
     SECRET_ATTRIBUTES,
 )
 from graph.data_flow.words import NounTerm
-
-__all__ = ["DataFlow", "FlowTool", "derive_flows"]
+from graph.record import RelationClaim
+from graph.relations import RelationKind
 
 T = TypeVar("T")
 
@@ -67,29 +65,8 @@ FREE_RIVALS = 3
 """Rivals that do not weaken each other: one tool creates, one lists…"""
 _EXACT_FORMATS: Final = frozenset({"date-time", "date", "uri", "email"})
 
-TargetSelector = Callable[[Sequence[ToolEndpoints]], Iterable[int]]
 _OutputKey = tuple[tuple[str, int | None] | None, NounTerm]
 """Server with its team, None: any; and what is given."""
-
-
-def _select_all(read: Sequence[ToolEndpoints]) -> Iterable[int]:
-    return range(len(read))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataFlow:
-    """An output of one tool that feeds an input of another.
-
-    Attributes:
-        confidence: In [0, 1].
-        fields: Most confident first: `input` is a JSON pointer into the target's arguments,
-            `output` one into the source's result; `*` matches any item of an array.
-    """
-
-    source: int
-    target: int
-    confidence: float
-    fields: list[dict[str, str]]
 
 
 class _FeedLink(NamedTuple):
@@ -105,51 +82,40 @@ class _FeedLink(NamedTuple):
 
 
 def derive_flows(
-    tools: Sequence[FlowTool],
-    *,
-    read_by: Callable[[FlowTool], ToolEndpoints] = endpoints.read_endpoints,
-    around: TargetSelector = _select_all,
-) -> list[DataFlow]:
-    """Return the data flows that schemas and observed results suggest.
+    read: Sequence[ToolEndpoints], *, around: Collection[int] | None = None
+) -> list[RelationClaim]:
+    """Return the data flows that schemas and observed results suggest, as `provides`.
 
     Args:
-        tools: All candidate tools; private tools of different teams are never related.
-        read_by: Reads the endpoints of a tool; a caching reader saves most of the time.
-        around: Selects the targets to derive relations for, by index.
+        read: All candidate tools, parsed; private tools of different teams are never related.
+        around: Primary keys of the targets to derive relations for; None: of all.
 
     Returns:
-        Sorted by source and target, each pair once.
+        Sorted by source and target, each pair once. `fields` has the most confident first:
+        `input` is a JSON pointer into the target's arguments, `output` one into the source's
+        result; `*` matches any item of an array.
     """
-    read = [read_by(tool) for tool in sorted(tools, key=lambda tool: tool.pk)]
+    read = sorted(read, key=lambda one: one.tool.pk)
     index = _index_outputs(read)
     links: dict[tuple[int, int], list[_FeedLink]] = defaultdict(list)
-    for target in around(read):
+    for target, one in enumerate(read):
+        if around is not None and one.tool.pk not in around:
+            continue
         by_field: dict[str, list[Endpoint]] = defaultdict(list)
-        for need in read[target].inputs:
+        for need in one.inputs:
             by_field[need.field.pointer].append(need)
         for needs in by_field.values():
             for source, link in _find_links(read, index, target, needs):
                 links[source, target].append(link)
-    flows = [_make_flow(read, pair, found) for pair, found in links.items()]
+    flows = [_make_claim(read, pair, found) for pair, found in links.items()]
     teams = {parsed.tool.pk: parsed.tool.team for parsed in read}
     return sorted(_limit_per_source(flows, teams), key=lambda flow: (flow.source, flow.target))
 
 
-def make_target_selector(
-    sources: Collection[int], known_targets: Collection[int]
-) -> TargetSelector:
-    """Return a selector of the targets that outputs of some tools may feed."""
-
-    def select(read: Sequence[ToolEndpoints]) -> list[int]:
-        given = {found.term for one in read if one.tool.pk in sources for found in one.outputs}
-        return [
-            place
-            for place, one in enumerate(read)
-            if one.tool.pk in known_targets
-            or not given.isdisjoint(need.term for need in one.inputs)
-        ]
-
-    return select
+def find_targets(read: Sequence[ToolEndpoints], sources: Collection[int]) -> set[int]:
+    """Return the tools that outputs of some tools may feed, by primary key."""
+    given = {found.term for one in read if one.tool.pk in sources for found in one.outputs}
+    return {one.tool.pk for one in read if not given.isdisjoint(need.term for need in one.inputs)}
 
 
 def _index_outputs(
@@ -245,31 +211,33 @@ def _make_link(need: Endpoint, output: Endpoint, *, is_near: bool) -> _FeedLink:
     return _FeedLink(log_odds, need.field.pointer, output.field.pointer)
 
 
-def _make_flow(
+def _make_claim(
     read: Sequence[ToolEndpoints], pair: tuple[int, int], links: list[_FeedLink]
-) -> DataFlow:
+) -> RelationClaim:
     ordered = sorted(links, key=lambda link: (-link.confidence, link.input))
     doubt = 1.0 - ordered[0].confidence
     for link in ordered[1:]:
         doubt *= 1.0 - FURTHER_LINK_FACTOR * link.confidence
-    return DataFlow(
+    return RelationClaim(
         source=read[pair[0]].tool.pk,
         target=read[pair[1]].tool.pk,
+        kind=RelationKind.PROVIDES,
         confidence=round(min(MAX_CONFIDENCE, 1.0 - doubt), 3),
-        fields=[{"output": link.output, "input": link.input} for link in ordered[:MAX_FIELDS]],
+        fields=tuple(
+            {"output": link.output, "input": link.input} for link in ordered[:MAX_FIELDS]
+        ),
     )
 
 
 def _limit_per_source(
-    flows: Iterable[DataFlow], teams: Mapping[int, int | None]
-) -> Iterator[DataFlow]:
+    flows: Iterable[RelationClaim], teams: Mapping[int, int | None]
+) -> Iterator[RelationClaim]:
     """Yield the most confident relations of each source."""
-    by_source: dict[int, list[DataFlow]] = defaultdict(list)
-    for flow in flows:
+    by_source: dict[int, list[RelationClaim]] = defaultdict(list)
+    for flow in sorted(flows, key=lambda flow: (-(flow.confidence or 0.0), flow.target)):
         by_source[flow.source].append(flow)
     for found in by_source.values():
-        ordered = sorted(found, key=lambda flow: (-flow.confidence, flow.target))
-        yield from _take_first_per_team(ordered, MAX_TARGETS, lambda flow: teams[flow.target])
+        yield from _take_first_per_team(found, MAX_TARGETS, lambda flow: teams[flow.target])
 
 
 def _take_first_per_team(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, takewhile
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graph.data_flow import fields
 from graph.data_flow.fields import SchemaField
@@ -23,6 +22,9 @@ from graph.data_flow.vocabulary import (
 )
 from graph.data_flow.words import NounTerm, parse_term, split_name
 
+if TYPE_CHECKING:
+    from tools.catalogue import CatalogueTool
+
 MAX_INPUTS = 60
 """Inputs of one tool that are matched, required ones first."""
 MAX_OUTPUTS = 200
@@ -33,28 +35,6 @@ FORMAT_ATTRIBUTES: Final[Mapping[str, str]] = {
     "uuid": "id",
 }
 """Attribute implied by a format if the name of the field implies none."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlowTool:
-    """Known inputs and outputs of a tool.
-
-    Attributes:
-        input_schema: As listed by the server, however loose.
-        output_schema: As declared by the server; None if undeclared.
-        team: Owner of a private server; None: shared.
-        observed: Shape of the results so far (see `graph.output_shape`); None: no results.
-        team_observed: The same, of results seen by the team that relations are derived for.
-    """
-
-    pk: int
-    name: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any] | None
-    server: str
-    team: int | None
-    observed: Mapping[str, Any] | None = None
-    team_observed: Mapping[str, Any] | None = None
 
 
 class Endpoint(NamedTuple):
@@ -75,27 +55,18 @@ class Endpoint(NamedTuple):
 class ToolEndpoints(NamedTuple):
     """A tool with its inputs and outputs parsed."""
 
-    tool: FlowTool
+    tool: CatalogueTool
     inputs: tuple[Endpoint, ...]
     outputs: tuple[Endpoint, ...]
 
 
-class EndpointReader:
-    """Reads tools and caches the result until something about them changes."""
+def read_endpoints(tool: CatalogueTool, shapes: Sequence[Mapping[str, Any]]) -> ToolEndpoints:
+    """Parse the inputs and outputs of a tool.
 
-    def __init__(self) -> None:
-        self._known: dict[int, ToolEndpoints] = {}
-
-    def read(self, tool: FlowTool) -> ToolEndpoints:
-        """Parse the inputs and outputs of a tool."""
-        known = self._known.get(tool.pk)
-        if known is None or known.tool != tool:
-            known = self._known[tool.pk] = read_endpoints(tool)
-        return known
-
-
-def read_endpoints(tool: FlowTool) -> ToolEndpoints:
-    """Parse the inputs and outputs of a tool."""
+    Args:
+        tool: With its pinned schemas.
+        shapes: Of its results so far (see `graph.output_shape`), beside the declared schema.
+    """
     thing = _object_of(tool.name)
     inputs = fields.read_fields(tool.input_schema)
     asked = {words for field in inputs for words in _field_word_variants(field)}
@@ -112,7 +83,7 @@ def read_endpoints(tool: FlowTool) -> ToolEndpoints:
         ),
         tuple(
             found._replace(is_echo=not asked.isdisjoint(_field_word_variants(field)))
-            for field in _output_fields(tool)
+            for field in _output_fields(tool.output_schema, *shapes)
             if not (field.is_container or "boolean" in field.types)
             for found in _read_output(field, thing)
         )[:MAX_OUTPUTS],
@@ -125,10 +96,10 @@ def _object_of(name: str) -> tuple[str, ...]:
     return parse_term(words).thing[-1:]
 
 
-def _output_fields(tool: FlowTool) -> list[SchemaField]:
+def _output_fields(*schemas: Mapping[str, Any] | None) -> list[SchemaField]:
     found: dict[str, SchemaField] = {}
-    for schema in (tool.output_schema, tool.observed, tool.team_observed):
-        for field in fields.read_fields(schema) if schema is not None else ():
+    for schema in schemas:
+        for field in fields.read_fields(schema):
             found.setdefault(field.pointer, field)
     return list(found.values())
 

@@ -17,7 +17,7 @@ def test_a_declared_field_feeds_an_input_of_the_same_name(tools):
     tools.add("find_place", schema("query"), gives=listing(geo_id=TEXT))
     tools.add("list_hotels", schema("geoId"))
     flow = tools.flows()["find_place", "list_hotels"]
-    assert flow.fields == [{"output": "/items/*/geo_id", "input": "/geoId"}]
+    assert flow.fields == ({"output": "/items/*/geo_id", "input": "/geoId"},)
     assert flow.confidence > 0.8
 
 

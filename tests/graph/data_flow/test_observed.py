@@ -105,7 +105,7 @@ def test_incremental_team_derivation_equals_a_full_one(drawn, saw):
     shapes = {(pk, OURS): listing(**fields) for pk, fields in saw.items()}
     found = told(every, shapes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(derive, "make_target_selector", lambda *_: derive._select_all)
+        patch.setattr(derive, "find_targets", lambda *_: {tool.pk for tool in every})
         assert found == told(every, shapes)
 
 
