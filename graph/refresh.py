@@ -21,7 +21,7 @@ from graph.topology import Topology
 from tools.store import catalogue as catalogue_store
 
 LOCK_NAME: Final = "graph refresh"
-DERIVATION_VERSION: Final = 2
+DERIVATION_VERSION: Final = 3
 """Version of the derivation rules; a change forces a new derivation."""
 COMPUTATION_VERSION: Final = 1
 """Version of the computation of metrics, likewise."""

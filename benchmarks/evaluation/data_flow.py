@@ -16,7 +16,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from benchmarks.evaluation.dataset import DatasetQuery, DatasetTool
-from graph.data_flow.derive import FlowTool, derive_flows
+from benchmarks.evaluation.search_words import list_tool
+from graph.data_flow.derive import derive_flows
+from graph.data_flow.endpoints import read_endpoints
 
 OFFER_THRESHOLD: Final = 0.5
 """Confidence from which search offers the target of a relation."""
@@ -50,10 +52,8 @@ def measure_data_flow(
 ) -> DataFlowFigures | None:
     """Measure precision and recall of the derived relations; None without references.
 
-    Figures without a prefix are based on schemas and texts alone. Those that begin with
-    `observed_` are also based on results: the result fields that one half of the query groups
-    refers to, as a gateway would have observed them, help to derive the relations that the other
-    half judges.
+    No set declares output schemas. So the result fields that one half of the query groups refers
+    to, as a gateway would have observed them, tell what the other half judges.
 
     Args:
         tools: Tools of the data set.
@@ -66,28 +66,11 @@ def measure_data_flow(
     """
     if not any(map(_has_data_flow_edges, queries)):
         return None
-    from_schemas = [judge_data_flow(tools, queries)]
     halves = [[q for q in queries if _assign_half(q) == side] for side in (0, 1)]
     shapes = [_collect_result_shapes(half) for half in halves]
-    from_results = [
-        _judge_relations(tools, shapes[1 - side], half) for side, half in enumerate(halves)
-    ]
-    observed = (
-        _compute_figures(from_results)
-        if any(shapes)
-        else dict.fromkeys(_compute_figures(from_schemas))
+    return _compute_figures(
+        [_judge_relations(tools, shapes[1 - side], half) for side, half in enumerate(halves)]
     )
-    return {
-        **_compute_figures(from_schemas),
-        **{f"observed_{key}": figure for key, figure in observed.items()},
-    }
-
-
-def judge_data_flow(
-    tools: Sequence[DatasetTool], queries: Sequence[DatasetQuery]
-) -> JudgedRelations:
-    """Derive relations from schemas and texts, and pair them with the gold of all queries."""
-    return _judge_relations(tools, {}, queries)
 
 
 def _has_data_flow_edges(query: DatasetQuery) -> bool:
@@ -109,17 +92,8 @@ def _judge_relations(
 ) -> JudgedRelations:
     flows = derive_flows(
         [
-            FlowTool(
-                pk=place,
-                name=tool.name,
-                description=tool.description,
-                input_schema=tool.input_schema,
-                output_schema=None,
-                server=tool.server,
-                team=None,
-                observed=observed.get(tool.id),
-            )
-            for place, tool in enumerate(tools)
+            read_endpoints(list_tool(tool, pk), [observed[tool.id]] if tool.id in observed else [])
+            for pk, tool in enumerate(tools)
         ]
     )
     gold, called_together = set[RelationPair](), set[RelationPair]()
@@ -129,7 +103,7 @@ def _judge_relations(
         called = {tool for slot in query.slots for tool in slot}
         called_together.update((first, second) for first in called for second in called - {first})
     return JudgedRelations(
-        derived={(tools[f.source].id, tools[f.target].id): f.confidence for f in flows},
+        derived={(tools[f.source].id, tools[f.target].id): f.confidence or 0.0 for f in flows},
         gold=frozenset(gold),
         called_together=frozenset(called_together | gold),
     )

@@ -31,7 +31,7 @@ def make_word_search(tools: Sequence[DatasetTool], embedder: CachedEmbedder) -> 
     Raises:
         EmbeddingUnavailable: If the model cannot be loaded.
     """
-    listed = [_list_tool(tool, pk) for pk, tool in enumerate(tools, start=1)]
+    listed = [list_tool(tool, pk) for pk, tool in enumerate(tools, start=1)]
     index = _embed_index(listed, embedder)
     scope = SearchScope(within=frozenset(tool.pk for tool in listed))
 
@@ -57,7 +57,8 @@ def _embed_index(listed: Sequence[CatalogueTool], embedder: CachedEmbedder) -> S
     )
 
 
-def _list_tool(tool: DatasetTool, pk: int) -> CatalogueTool:
+def list_tool(tool: DatasetTool, pk: int) -> CatalogueTool:
+    """Return a tool as a catalogue holds it: shared, and callable."""
     return CatalogueTool(
         pk=pk,
         tool=tool.id,

@@ -1,233 +1,243 @@
 """Derive which output of one tool feeds which input of another.
 
-Inputs and outputs are read from schemas, observed results and texts (`endpoints`), matched by an
-index of words (`matching`) and by tools named in descriptions (`mentions`), and weighted
-(`clues`). Deterministic; linear in the number of inputs and outputs, since inputs with too many
-matches are skipped.
+Inputs and outputs are read from schemas and observed results (`endpoints`). One feeds the other
+if both are the same attribute of the same thing and their types agree. Deterministic; linear in
+the number of inputs and outputs, since inputs with too many matches are skipped.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from graph.data_flow import endpoints, matching
-from graph.data_flow.clues import MAX_CONFIDENCE, Clue, ClueBasis, clue_confidence
-from graph.data_flow.endpoints import FlowTool, ToolEndpoints, ToolInput
-from graph.data_flow.matching import FeedCandidate, OutputIndex, rank_candidates
-from graph.data_flow.mentions import MAX_RIVALS, ToolNameIndex
-from graph.data_flow.words import split_name
-
-__all__ = ["DataFlow", "FlowTool", "derive_flows"]
+from graph.data_flow.endpoints import Endpoint, ToolEndpoints
+from graph.data_flow.fields import SchemaField
+from graph.data_flow.vocabulary import (
+    ADDRESS_ATTRIBUTES,
+    CODE_ATTRIBUTES,
+    IDENTIFIER_ATTRIBUTES,
+    NAME_ATTRIBUTES,
+    SECRET_ATTRIBUTES,
+)
+from graph.data_flow.words import NounTerm
+from graph.record import RelationClaim
+from graph.relations import RelationKind
 
 T = TypeVar("T")
 
 MIN_CONFIDENCE = 0.25
 """Confidence below which a relation is not worth keeping."""
+MAX_CONFIDENCE = 0.97
+MAX_CANDIDATES = 60
+"""Outputs that an input is compared with; with more matches, none counts: any would be a guess."""
 MAX_SOURCES = 6
 """Sources kept per input, most confident first."""
 MAX_TARGETS = 40
 """Targets kept per tool."""
-MIN_DISTINCT_WORDS = 3
-"""Words of a name from which it may refer to another server's tool."""
 MAX_FIELDS = 12
 """Inputs listed in a relation."""
 FURTHER_LINK_FACTOR = 0.25
 """Share of its weight that each further input contributes to a relation."""
+LOG_ODDS: Final[Mapping[str, tuple[float, float]]] = {
+    attribute: log_odds
+    for attributes, log_odds in (
+        (IDENTIFIER_ATTRIBUTES, (2.2, -math.inf)),
+        (SECRET_ATTRIBUTES, (0.4, -math.inf)),
+        (CODE_ATTRIBUTES, (1.2, 0.8)),
+        (ADDRESS_ATTRIBUTES, (1.2, -0.3)),
+        (NAME_ATTRIBUTES, (1.5, -0.5)),
+    )
+    for attribute in attributes
+}
+"""That an output feeds the input of its attribute, on the same server and on another one.
 
+Set on two public data sets (docs/data_flow.md). Only the server that issued an id understands it.
+"""
+LOG_ODDS_OF_THING = (0.7, -0.5)
+"""The same without an attribute."""
+OPTIONAL_LOG_ODDS = -0.5
+ECHO_LOG_ODDS = -2.5
+RIVAL_LOG_ODDS = -0.4
+"""For each e-fold of the tools that feed the input as well, counted from `FREE_RIVALS` on."""
+FREE_RIVALS = 3
+"""Rivals that do not weaken each other: one tool creates, one lists…"""
+_EXACT_FORMATS: Final = frozenset({"date-time", "date", "uri", "email"})
 
-TargetSelector = Callable[[Sequence[ToolEndpoints]], Iterable[int]]
-
-
-def _select_all(read: Sequence[ToolEndpoints]) -> Iterable[int]:
-    return range(len(read))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataFlow:
-    """An output of one tool that feeds an input of another.
-
-    Attributes:
-        confidence: In [0, 1].
-        fields: Most confident first: `input` is a JSON pointer into the target's arguments,
-            `output` one into the source's result; `*` matches any item of an array. `output` is
-            absent if only texts vouch for the value.
-    """
-
-    source: int
-    target: int
-    confidence: float
-    fields: list[dict[str, str]]
+_OutputKey = tuple[tuple[str, int | None] | None, NounTerm]
+"""Server with its team, None: any; and what is given."""
 
 
 class _FeedLink(NamedTuple):
-    """An input that a tool feeds."""
+    """An output that feeds an input, and the log-odds that it does."""
 
-    confidence: float
+    log_odds: float
     input: str
-    output: str | None
+    output: str
+
+    @property
+    def confidence(self) -> float:
+        return min(MAX_CONFIDENCE, 1.0 / (1.0 + math.exp(-self.log_odds)))
 
 
 def derive_flows(
-    tools: Sequence[FlowTool],
-    *,
-    read_by: Callable[[FlowTool], ToolEndpoints] = endpoints.read_endpoints,
-    around: TargetSelector = _select_all,
-) -> list[DataFlow]:
-    """Return the data flows that schemas, observed results and texts suggest.
+    read: Sequence[ToolEndpoints], *, around: Collection[int] | None = None
+) -> list[RelationClaim]:
+    """Return the data flows that schemas and observed results suggest, as `provides`.
 
     Args:
-        tools: All candidate tools; private tools of different teams are never related.
-        read_by: Reads the endpoints of a tool; a caching reader saves most of the time.
-        around: Selects the targets to derive relations for, by index.
+        read: All candidate tools, parsed; private tools of different teams are never related.
+        around: Primary keys of the targets to derive relations for; None: of all.
 
     Returns:
-        Sorted by source and target, each pair once.
+        Sorted by source and target, each pair once. `fields` has the most confident first:
+        `input` is a JSON pointer into the target's arguments, `output` one into the source's
+        result; `*` matches any item of an array.
     """
-    read = [read_by(tool) for tool in sorted(tools, key=lambda tool: tool.pk)]
-    index, names = OutputIndex(read), ToolNameIndex(read)
+    read = sorted(read, key=lambda one: one.tool.pk)
+    index = _index_outputs(read)
     links: dict[tuple[int, int], list[_FeedLink]] = defaultdict(list)
-    for target in around(read):
-        for need in read[target].inputs:
-            for source, link in _find_links(read, index, names, target, need):
+    for target, one in enumerate(read):
+        if around is not None and one.tool.pk not in around:
+            continue
+        by_field: dict[str, list[Endpoint]] = defaultdict(list)
+        for need in one.inputs:
+            by_field[need.field.pointer].append(need)
+        for needs in by_field.values():
+            for source, link in _find_links(read, index, target, needs):
                 links[source, target].append(link)
-        for source, link in (
-            *_find_prerequisites(read, names, target),
-            *_find_sequences(index, target),
-        ):
-            links[source, target] = links.get((source, target)) or [link]
-    flows = [_make_flow(read, pair, found) for pair, found in links.items()]
+    flows = [_make_claim(read, pair, found) for pair, found in links.items()]
     teams = {parsed.tool.pk: parsed.tool.team for parsed in read}
     return sorted(_limit_per_source(flows, teams), key=lambda flow: (flow.source, flow.target))
 
 
-def make_target_selector(
-    sources: Collection[int], known_targets: Collection[int]
-) -> TargetSelector:
-    """Return a selector of the targets that outputs of some tools may feed."""
+def find_targets(read: Sequence[ToolEndpoints], sources: Collection[int]) -> set[int]:
+    """Return the tools that outputs of some tools may feed, by primary key."""
+    given = {found.term for one in read if one.tool.pk in sources for found in one.outputs}
+    return {one.tool.pk for one in read if not given.isdisjoint(need.term for need in one.inputs)}
 
-    def select(read: Sequence[ToolEndpoints]) -> list[int]:
-        offers = [offer for tool in read if tool.tool.pk in sources for offer in tool.outputs]
-        words = {word for offer in offers for word in matching.shared_words(offer)}
-        return [
-            place
-            for place, tool in enumerate(read)
-            if tool.tool.pk in known_targets
-            or not words.isdisjoint(matching.list_wanted_words(tool))
-        ]
 
-    return select
+def _index_outputs(
+    read: Sequence[ToolEndpoints],
+) -> dict[_OutputKey, list[tuple[int, Endpoint]]]:
+    index: dict[_OutputKey, list[tuple[int, Endpoint]]] = defaultdict(list)
+    for place, one in enumerate(read):
+        for output in one.outputs:
+            index[(one.tool.server, one.tool.team), output.term].append((place, output))
+            if not output.is_own:
+                index[None, output.term].append((place, output))
+    return index
 
 
 def _find_links(
     read: Sequence[ToolEndpoints],
-    index: OutputIndex,
-    names: ToolNameIndex,
+    index: Mapping[_OutputKey, Sequence[tuple[int, Endpoint]]],
     target: int,
-    need: ToolInput,
+    needs: Sequence[Endpoint],
 ) -> Iterator[tuple[int, _FeedLink]]:
-    """Yield the tools that feed an input, by falling confidence."""
-    found = {item.source: item for item in index.find_candidates(target, need)}
-    for source, clue in _find_mentioned_tools(read, names, target, need):
-        candidate = found.get(source, FeedCandidate(source, clue, None))
-        found[source] = candidate._replace(clue=clue)
-    teams = {source: read[source].tool.team for source in found}
-    ranked = rank_candidates(found.values(), teams, read[target].tool.team)
-    confident = takewhile(lambda pair: pair[0] >= MIN_CONFIDENCE, ranked)
-    for confidence, item in _take_first_per_team(
-        confident, MAX_SOURCES, lambda pair: teams[pair[1].source]
+    """Yield the tools that feed one input, most confident first."""
+    best: dict[int, _FeedLink] = {}
+    for need in needs:
+        for source, output in _find_outputs(read, index, target, need):
+            is_near = read[source].tool.server == read[target].tool.server
+            link = _make_link(need, output, is_near=is_near)
+            if source not in best or link.log_odds > best[source].log_odds:
+                best[source] = link
+    team = read[target].tool.team
+    teams = {source: read[source].tool.team for source in best}
+    weighed = []
+    for source, link in best.items():
+        # A team's private server changes nothing for others, so only those count as rivals that
+        # everybody who sees the relation sees.
+        audience = {None, team, teams[source]}
+        rivals = sum(
+            other.log_odds >= link.log_odds and teams[rival] in audience
+            for rival, other in best.items()
+        )
+        doubt = RIVAL_LOG_ODDS * math.log(max(1.0, rivals / FREE_RIVALS))
+        weighed.append((source, link._replace(log_odds=link.log_odds + doubt)))
+    weighed.sort(key=lambda pair: (-pair[1].log_odds, pair[0]))
+    confident = (pair for pair in weighed if pair[1].confidence >= MIN_CONFIDENCE)
+    yield from _take_first_per_team(confident, MAX_SOURCES, lambda pair: teams[pair[0]])
+
+
+def _find_outputs(
+    read: Sequence[ToolEndpoints],
+    index: Mapping[_OutputKey, Sequence[tuple[int, Endpoint]]],
+    target: int,
+    need: Endpoint,
+) -> Iterator[tuple[int, Endpoint]]:
+    """Yield what the input takes: from tools of its server, and of others that its team sees."""
+    one = read[target].tool
+    near = index.get(((one.server, one.team), need.term), ())
+    far: dict[int | None, list[tuple[int, Endpoint]]] = defaultdict(list)
+    if not need.is_own:
+        for source, output in index.get((None, need.term), ()):
+            tool = read[source].tool
+            if tool.server != one.server and (
+                None in (tool.team, one.team) or tool.team == one.team
+            ):
+                far[tool.team].append((source, output))
+    for found in (near, *far.values()):
+        if len(found) <= MAX_CANDIDATES:
+            for source, output in found:
+                if source != target and _has_compatible_types(need.field, output.field):
+                    yield source, output
+
+
+def _has_compatible_types(need: SchemaField, given: SchemaField) -> bool:
+    if not need.types or not given.types:
+        return True
+    if (
+        need.format
+        and given.format
+        and need.format != given.format
+        and {need.format, given.format} & _EXACT_FORMATS
     ):
-        output = item.output.field.pointer if item.output and item.output.field else None
-        yield item.source, _FeedLink(confidence, need.field.pointer, output)
+        return False
+    return bool(
+        need.types & given.types
+        or ("number" in need.types and "integer" in given.types)
+        or "string" in need.types  # an id is a number here, a text there
+    )
 
 
-def _find_mentioned_tools(
-    read: Sequence[ToolEndpoints], names: ToolNameIndex, target: int, need: ToolInput
-) -> Iterator[tuple[int, Clue]]:
-    """Yield the tools that an input's description names as the source of its value."""
-    for places in names.find_sources(need.field.description):
-        for source in _resolve_tool_name(read, places, target):
-            giver = read[source].tool
-            is_near = giver.server == read[target].tool.server
-            if is_near or _is_unambiguous_name(giver.name, need.field.description):
-                yield source, Clue(basis=ClueBasis.MENTION, is_same_server=is_near)
+def _make_link(need: Endpoint, output: Endpoint, *, is_near: bool) -> _FeedLink:
+    near, far = LOG_ODDS.get(need.term.attribute, LOG_ODDS_OF_THING)
+    log_odds = near if is_near else far
+    log_odds += OPTIONAL_LOG_ODDS * (not need.field.is_required)
+    log_odds += ECHO_LOG_ODDS * output.is_echo
+    return _FeedLink(log_odds, need.field.pointer, output.field.pointer)
 
 
-def _is_unambiguous_name(name: str, text: str) -> bool:
-    """Return whether a text that contains a name almost certainly means the tool."""
-    return len(split_name(name)) >= MIN_DISTINCT_WORDS and name.lower() in text.lower()
-
-
-def _find_prerequisites(
-    read: Sequence[ToolEndpoints], names: ToolNameIndex, target: int
-) -> Iterator[tuple[int, _FeedLink]]:
-    """Yield the tools of the same server that a description asks to call first."""
-    taker = read[target].tool
-    confidence = clue_confidence(Clue(basis=ClueBasis.PREREQUISITE))
-    for places in names.find_prerequisites(taker.description):
-        for source in _resolve_tool_name(read, places, target):
-            if read[source].tool.server == taker.server:
-                yield source, _FeedLink(confidence, "", None)
-
-
-def _find_sequences(index: OutputIndex, target: int) -> Iterator[tuple[int, _FeedLink]]:
-    """Yield the tools of the same family that find what the target acts on."""
-    found = index.find_finders(target)
-    if len(found) <= MAX_RIVALS:
-        for item in found:
-            yield item.source, _FeedLink(clue_confidence(item.clue), "", None)
-
-
-def _resolve_tool_name(
-    read: Sequence[ToolEndpoints], places: Sequence[int], target: int
-) -> list[int]:
-    """Return the tools that a name refers to: those of the same server, or else a few others."""
-    taker = read[target].tool
-    visible = [
-        index
-        for index in places
-        if index != target
-        and read[index].tool.name != taker.name
-        and (read[index].tool.team in (None, taker.team) or taker.team is None)
-    ]
-    own = [index for index in visible if read[index].tool.server == taker.server]
-    found = own or [index for index in visible if read[index].tool.team is None] or visible
-    return found if len(found) <= MAX_RIVALS else []
-
-
-def _make_flow(
+def _make_claim(
     read: Sequence[ToolEndpoints], pair: tuple[int, int], links: list[_FeedLink]
-) -> DataFlow:
+) -> RelationClaim:
     ordered = sorted(links, key=lambda link: (-link.confidence, link.input))
     doubt = 1.0 - ordered[0].confidence
     for link in ordered[1:]:
         doubt *= 1.0 - FURTHER_LINK_FACTOR * link.confidence
-    fields = [
-        {"output": link.output, "input": link.input} if link.output else {"input": link.input}
-        for link in ordered[:MAX_FIELDS]
-        if link.input
-    ]
-    return DataFlow(
+    return RelationClaim(
         source=read[pair[0]].tool.pk,
         target=read[pair[1]].tool.pk,
+        kind=RelationKind.PROVIDES,
         confidence=round(min(MAX_CONFIDENCE, 1.0 - doubt), 3),
-        fields=fields,
+        fields=tuple(
+            {"output": link.output, "input": link.input} for link in ordered[:MAX_FIELDS]
+        ),
     )
 
 
 def _limit_per_source(
-    flows: Iterable[DataFlow], teams: Mapping[int, int | None]
-) -> Iterator[DataFlow]:
+    flows: Iterable[RelationClaim], teams: Mapping[int, int | None]
+) -> Iterator[RelationClaim]:
     """Yield the most confident relations of each source."""
-    by_source: dict[int, list[DataFlow]] = defaultdict(list)
-    for flow in flows:
+    by_source: dict[int, list[RelationClaim]] = defaultdict(list)
+    for flow in sorted(flows, key=lambda flow: (-(flow.confidence or 0.0), flow.target)):
         by_source[flow.source].append(flow)
     for found in by_source.values():
-        ordered = sorted(found, key=lambda flow: (-flow.confidence, flow.target))
-        yield from _take_first_per_team(ordered, MAX_TARGETS, lambda flow: teams[flow.target])
+        yield from _take_first_per_team(found, MAX_TARGETS, lambda flow: teams[flow.target])
 
 
 def _take_first_per_team(

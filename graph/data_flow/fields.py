@@ -16,8 +16,6 @@ MAX_STEPS = 4_000
 MAX_DEPTH = 8
 MAX_NAME = 120
 """Characters of a field's name; longer keys are skipped."""
-MAX_TEXT = 600
-"""Characters of a field's description that are read."""
 _BRANCH_KEYWORDS: Final = ("allOf", "anyOf", "oneOf")
 _ROOT: Final = "root"
 
@@ -39,11 +37,9 @@ class SchemaField(NamedTuple):
     owner: str
     types: frozenset[str]
     format: str
-    description: str
     is_required: bool
     is_choice: bool
     is_container: bool
-    has_default: bool
 
 
 class _SchemaPart(NamedTuple):
@@ -159,7 +155,6 @@ def _make_field(part: _SchemaPart, views: list[Mapping[str, Any]]) -> SchemaFiel
     if "array" in types:
         items = [v["items"] for v in views if isinstance(v.get("items"), Mapping)]
         types = frozenset[str]().union(*(_schema_types(item) for item in items))
-    texts = (view.get("description") or view.get("title") for view in views)
     formats = (view.get("format") for view in views)
     return SchemaField(
         pointer=part.pointer,
@@ -167,11 +162,9 @@ def _make_field(part: _SchemaPart, views: list[Mapping[str, Any]]) -> SchemaFiel
         owner=part.owner,
         types=types - {"null"},
         format=next((f for f in formats if isinstance(f, str)), ""),
-        description=next((t for t in texts if isinstance(t, str)), "")[:MAX_TEXT],
         is_required=part.is_required,
         is_choice="boolean" in types or any("enum" in v or "const" in v for v in views),
         is_container="object" in types,
-        has_default=any(v.get("default") is not None for v in views),
     )
 
 

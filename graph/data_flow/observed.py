@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from graph.data_flow import derive, fields
-from graph.data_flow.derive import DataFlow, FlowTool
-from graph.data_flow.endpoints import EndpointReader
+from graph.data_flow.endpoints import ToolEndpoints, read_endpoints
 from graph.output_shape import drop_uncertain_fields
 from graph.record import RelationClaim
-from graph.relations import RelationKind
 from tools.catalogue import CatalogueTool
 
 ObservedShapes = Mapping[tuple[int, int | None], Mapping[str, Any]]
@@ -20,7 +17,7 @@ ObservedShapes = Mapping[tuple[int, int | None], Mapping[str, Any]]
 
 
 def derive_shared(tools: Iterable[CatalogueTool], shapes: ObservedShapes) -> list[RelationClaim]:
-    """Return the data flows that everybody may see, from schemas, texts and shared results.
+    """Return the data flows that everybody may see, from schemas and shared results.
 
     Shared results are those seen by callers without a team, and those of a team's own servers. Of
     the former only fields present in every result count: the name of any other may be a value.
@@ -29,11 +26,8 @@ def derive_shared(tools: Iterable[CatalogueTool], shapes: ObservedShapes) -> lis
         tools: Tools of the catalogue; those without a pinned definition are skipped.
         shapes: Shapes of the current definitions.
     """
-    known = [tool for tool in tools if tool.definition_hash]
-    return [
-        _to_claim(flow)
-        for flow in derive.derive_flows(_to_flow_tools(known, _known_shapes(known, shapes)))
-    ]
+    every = [tool for tool in tools if tool.definition_hash]
+    return derive.derive_flows(_read_tools(every, _known_shapes(every, shapes)))
 
 
 def derive_for_team(
@@ -52,21 +46,19 @@ def derive_for_team(
     every = [tool for tool in tools if tool.definition_hash]
     known = _known_shapes(every, shapes)
     stated = {(claim.source, claim.target): claim for claim in shared}
-    reader = EndpointReader()
+    plain = {one.tool.pk: one for one in _read_tools(every, known)}
     found = {}
     for team, wider in sorted(_team_only_shapes(every, shapes, known).items()):
         visible = [tool for tool in every if tool.team in (None, team)]
+        read = _read_tools([tool for tool in visible if tool.pk in wider], known, wider)
+        read += [plain[tool.pk] for tool in visible if tool.pk not in wider]
         told = {target for source, target in stated if source in wider}
-        flows = derive.derive_flows(
-            _to_flow_tools(visible, known, wider),
-            read_by=reader.read,
-            around=derive.make_target_selector(wider, told),
-        )
+        flows = derive.derive_flows(read, around=told | derive.find_targets(read, wider))
         added = [
             flow for flow in flows if flow.source in wider and _is_new_or_stronger(flow, stated)
         ]
         if added:
-            found[team] = [_to_claim(flow) for flow in added]
+            found[team] = added
     return found
 
 
@@ -104,40 +96,20 @@ def _field_pointers(schema: Mapping[str, Any] | None) -> set[str]:
     return {field.pointer for field in fields.read_fields(schema)}
 
 
-def _to_flow_tools(
-    tools: Sequence[CatalogueTool],
-    observed: Mapping[int, Mapping[str, Any]],
-    own: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
-) -> list[FlowTool]:
+def _read_tools(
+    tools: Iterable[CatalogueTool], *shapes: Mapping[int, Mapping[str, Any]]
+) -> list[ToolEndpoints]:
     return [
-        FlowTool(
-            pk=tool.pk,
-            name=tool.name,
-            description=tool.description,
-            input_schema=tool.input_schema,
-            output_schema=tool.output_schema,
-            server=tool.server,
-            team=tool.team,
-            observed=observed.get(tool.pk),
-            team_observed=own.get(tool.pk),
-        )
+        read_endpoints(tool, [known[tool.pk] for known in shapes if tool.pk in known])
         for tool in tools
     ]
 
 
-def _is_new_or_stronger(flow: DataFlow, stated: Mapping[tuple[int, int], RelationClaim]) -> bool:
+def _is_new_or_stronger(
+    flow: RelationClaim, stated: Mapping[tuple[int, int], RelationClaim]
+) -> bool:
     """Whether a relation says more than the shared one."""
     known = stated.get((flow.source, flow.target))
-    if known is None or flow.confidence > (known.confidence or 0.0):
+    if known is None or (flow.confidence or 0.0) > (known.confidence or 0.0):
         return True
-    return any("output" in pair and pair not in known.fields for pair in flow.fields)
-
-
-def _to_claim(flow: DataFlow) -> RelationClaim:
-    return RelationClaim(
-        source=flow.source,
-        target=flow.target,
-        kind=RelationKind.PROVIDES,
-        confidence=flow.confidence,
-        fields=tuple(flow.fields),
-    )
+    return any(pair not in known.fields for pair in flow.fields)

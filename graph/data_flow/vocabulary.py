@@ -6,56 +6,19 @@ ones. All words are singular and in lower case.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Final
-
-
-class ActionKind(Enum):
-    """What a tool does to its object, as far as that decides its output."""
-
-    SEARCH = "finds"
-    GET = "reads"
-    MAKE = "creates"
-    TAKE = "acts on"
-    COMPUTE = "computes"
-    SIGN_IN = "signs in and opens"
 
 
 def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ACTION_WORDS: Final = {
-    word: act
-    for act, words in {
-        ActionKind.SEARCH: "search find list lookup query discover browse locate enumerate "
-        "searcher finder lister",
-        ActionKind.GET: (
-            "get fetch retrieve read obtain provide display describe getter fetcher reader"
-        ),
-        ActionKind.MAKE: "create add generate register upload initialize init insert",
-        ActionKind.TAKE: "delete remove update edit modify cancel set send reserve buy purchase",
-        ActionKind.COMPUTE: "calculate compute convert estimate predict translate extract analyze",
-        ActionKind.SIGN_IN: "login signin authenticate",
-    }.items()
-    for word in words.split()
-}
-"""Verbs that are hardly ever nouns: they count anywhere in a name."""
-LEADING_ACTION_WORDS: Final = ACTION_WORDS | {
-    word: act
-    for act, words in {
-        ActionKind.SEARCH: "filter scan match recommend suggest identify",
-        ActionKind.GET: "show view check load download open",
-        ActionKind.MAKE: "new make start launch build post submit import clone fork record",
-        ActionKind.TAKE: "book order play close stop rename move copy share run execute schedule "
-        "subscribe follow approve reject merge assign control enable disable track complete "
-        "mark apply use call test validate verify write append replace pay rent rate review "
-        "return save resolve",
-    }.items()
-    for word in words.split()
-}
-"""Verbs that are nouns as well: they count only at the beginning of a name."""
-
+CHOOSING_WORDS: Final = _split_words(
+    "create add generate register new make login signin authenticate"
+)
+"""Verbs of tools whose caller chooses names and addresses: no other tool provides them."""
+PREPOSITIONS: Final = _split_words("by with for from in on at of using via to as per")
+"""Words of a tool's name after which it no longer says what the tool is about."""
 IDENTIFIER_ATTRIBUTES: Final = _split_words("id slug")
 """Attributes that only the server that issued them understands."""
 SECRET_ATTRIBUTES: Final = _split_words("token key hash sha ref handle number")
@@ -72,8 +35,6 @@ ATTRIBUTES: Final = (
     | NAME_ATTRIBUTES
 )
 """Attributes that distinguish an object from others of its kind."""
-ACCOUNT_WORDS: Final = _split_words("login signin authenticate log in user account to")
-"""Words in names of sign-in tools, apart from the service."""
 
 ALIASES: Final = {
     word: canonical
@@ -146,30 +107,8 @@ QUALIFIER_WORDS: Final = _split_words(
     "selected specific given unique exact primary secondary"
 )
 """Words before a noun that say which one it is, not what it is."""
-AMBIENT_WORDS: Final = _split_words("current system default active nearest my")
-"""Words before a noun that is unique at a time."""
 CONTAINER_WORDS: Final = _split_words(
     "result data item response content list value output payload record entry hit info "
     "information detail object body page element collection set row match"
 )
 """Words for containers, which say nothing about their content."""
-FILLER_WORDS: Final = _split_words(
-    "a an the it them all any some each every this that these those your their its "
-    "his her new existing "
-    "available specific specified given certain particular single multiple several various many "
-    "more most one two detailed full complete comprehensive recent latest current real live "
-    "actual related relevant matching different best top full-text public trending popular "
-    "upcoming historical past real-time realtime"
-)
-"""Words before a noun that do not change its meaning."""
-WRAPPER_WORDS: Final = _split_words(
-    "list set collection detail information info overview series result profile metadata data "
-    "array group"
-)
-"""Nouns that stand for the noun after `of`, or for the one before them."""
-STOP_WORDS: Final = _split_words(
-    "by with for from in on at of using via based given through within near between as to into "
-    "that which whose when where if than and or with_ without per about over under during after "
-    "before including matching is are was will can could should must may who then so against"
-)
-"""Words that end a noun phrase."""

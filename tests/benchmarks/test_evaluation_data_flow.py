@@ -4,13 +4,13 @@ from benchmarks.evaluation import data_flow
 from benchmarks.evaluation.dataset import DatasetQuery, DatasetTool
 
 
-def tool(name, *inputs, says=""):
+def tool(name, *inputs):
     return DatasetTool(
         id=f"s/{name}",
         server="s",
         name=name,
         title="",
-        description=says,
+        description="",
         input_schema={
             "type": "object",
             "properties": {key: {} for key in inputs},
@@ -43,23 +43,19 @@ TOOLS = [
 
 
 def test_relations_are_judged_among_pairs_called_together_and_among_all():
-    queries = [
-        query(1, "s/search_orders", "s/ship", order_id="$a.id$"),
-        query(2, "s/overview", "s/greet", buyer_name="$a.buyer.name$"),
-    ]
+    queries = [query(n, "s/search_orders", "s/ship", order_id="$a.id$") for n in range(20)]
+    queries += [query(20 + n, "s/overview", "s/greet", buyer_name="$a.name$") for n in range(20)]
     figures = data_flow.measure_data_flow(TOOLS, queries)
-    assert figures["gold"] == 2
-    assert figures["relations"] == 2  # search_orders feeds ship, and cancel
+    assert figures["gold"] == 4  # two pairs in each half
+    assert figures["relations"] == 4  # search_orders feeds ship, and cancel
     assert figures["precision"] == 1.0
     assert figures["precision_all"] == 0.5
     assert figures["recall"] == 0.5
 
 
 def test_a_pair_called_together_without_reference_counts_against_precision():
-    queries = [
-        query(1, "s/search_orders", "s/ship", order_id="$a.id$"),
-        query(2, "s/search_orders", "s/cancel"),
-    ]
+    queries = [query(n, "s/search_orders", "s/ship", order_id="$a.id$") for n in range(20)]
+    queries += [query(20 + n, "s/search_orders", "s/cancel") for n in range(20)]
     assert data_flow.measure_data_flow(TOOLS, queries)["precision"] == 0.5
 
 
@@ -67,14 +63,12 @@ def test_outputs_are_those_that_the_other_half_refers_to():
     queries = [
         query(n, "s/overview", "s/greet", buyer_name="$a.rows[0].buyer.name$") for n in range(20)
     ]
-    figures = data_flow.measure_data_flow(TOOLS, queries)
-    assert figures["recall"] == 0.0
-    assert figures["observed_recall"] == 1.0
+    assert data_flow.measure_data_flow(TOOLS, queries)["recall"] == 1.0
 
 
 def test_one_query_alone_never_sees_its_own_outputs():
     queries = [query(1, "s/overview", "s/greet", buyer_name="$a.buyer.name$")]
-    assert data_flow.measure_data_flow(TOOLS, queries)["observed_recall"] == 0.0
+    assert data_flow.measure_data_flow(TOOLS, queries)["recall"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -90,13 +84,6 @@ def test_sets_without_references_have_no_figures(arguments):
         arguments=arguments,
     )
     assert data_flow.measure_data_flow(TOOLS, [plain]) is None
-
-
-def test_references_without_fields_leave_what_is_observed_open():
-    queries = [query(1, "s/search_orders", "s/ship", order_id="API_call_0")]
-    figures = data_flow.measure_data_flow(TOOLS, queries)
-    assert figures["recall"] == 1.0
-    assert figures["observed_recall"] is None
 
 
 def test_calibration_compares_confidence_with_what_is_right():

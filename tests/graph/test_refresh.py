@@ -8,7 +8,6 @@ import pytest
 from gateway_project.foundation.database import run_in_database_thread
 from graph import output_shape, refresh, shipped
 from graph.data_flow import derive
-from graph.data_flow.derive import DataFlow
 from graph.graph_cache import GraphCache
 from graph.models import GraphSnapshot, GraphState, ToolMetric
 from graph.record import RelationClaim, RelationObservation
@@ -34,8 +33,12 @@ def derived(monkeypatch):
 
     def flows(tools, **_):
         looked_at.append(tools)
-        pks = sorted(tool.pk for tool in tools)
-        return [DataFlow(source=a, target=b, confidence=0.5, fields=[]) for a, b in pairwise(pks)]
+        pks = sorted(one.tool.pk for one in tools)
+        provides = RelationKind.PROVIDES
+        return [
+            RelationClaim(source=a, target=b, kind=provides, confidence=0.5)
+            for a, b in pairwise(pks)
+        ]
 
     monkeypatch.setattr(derive, "derive_flows", flows)
     return looked_at
@@ -184,16 +187,14 @@ class TestObservedShapes:
         assert await run_in_database_thread(refresh.is_due, now=NOW)
         del derived[:]
         await run_in_database_thread(refresh.refresh_graph, now=NOW)
-        for_all, for_us = [
-            {tool.pk: (tool.observed, tool.team_observed) for tool in tools} for tools in derived
-        ]
-        assert for_all == {shared.pk: (None, None), own.pk: ({"properties": {"own": {}}}, None)}
-        assert for_us == for_all | {shared.pk: (None, {"properties": {"secret": {}}})}
+        for_all, for_us = map(given_fields, derived)
+        assert for_all == {shared.pk: [], own.pk: ["own"]}
+        assert for_us == for_all | {shared.pk: ["secret"]}
         del derived[:]
         seen = {"properties": {"open": {}}, "required": ["open"]}
         await self.saw(shared, None, seen)
         await run_in_database_thread(refresh.refresh_graph, now=NOW)
-        assert {tool.pk: tool.observed for tool in derived[0]}[shared.pk] == seen
+        assert given_fields(derived[0])[shared.pk] == ["open"]
 
     async def test_results_of_a_members_call_relate_tools_for_that_team_only(self):
         ours, theirs = [
@@ -235,6 +236,11 @@ class TestObservedShapes:
         assert (
             await run_in_database_thread(refresh.refresh_graph, now=NOW)
         ).derived == RelationChanges(removed=1)
+
+
+def given_fields(tools):
+    """Return the names of the fields that each tool gives."""
+    return {one.tool.pk: [output.field.name for output in one.outputs] for one in tools}
 
 
 def widgets():

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from graph.data_flow.derive import DataFlow, FlowTool, derive_flows
+from graph.data_flow.derive import derive_flows
+from graph.data_flow.endpoints import ToolEndpoints, read_endpoints
+from graph.record import RelationClaim
+from tests.gateway.catalogues import tool
 
 
 def schema(*required: str, **optional: Any) -> dict[str, Any]:
@@ -25,35 +28,30 @@ class Catalogue:
     """Tools by name, and what is derived from them."""
 
     def __init__(self) -> None:
-        self.tools: list[FlowTool] = []
+        self.tools: list[ToolEndpoints] = []
 
     def add(
         self,
         name: str,
         inputs: Mapping[str, Any] | None = None,
         *,
-        says: str = "",
         gives: Mapping[str, Any] | None = None,
         seen: Mapping[str, Any] | None = None,
         server: str = "server",
         team: int | None = None,
     ) -> int:
         """Add a tool and return its primary key."""
-        self.tools.append(
-            FlowTool(
-                pk=len(self.tools) + 1,
-                name=name,
-                description=says,
-                input_schema=schema() if inputs is None else inputs,
-                output_schema=gives,
-                observed=seen,
-                server=server,
-                team=team,
-            )
+        added = tool(
+            f"{server}:{name}",
+            pk=len(self.tools) + 1,
+            input_schema=schema() if inputs is None else inputs,
+            output_schema=gives,
+            team=team,
         )
+        self.tools.append(read_endpoints(added, [seen] if seen else []))
         return len(self.tools)
 
-    def flows(self) -> dict[tuple[str, str], DataFlow]:
+    def flows(self) -> dict[tuple[str, str], RelationClaim]:
         """Return what is derived, by the names of both tools."""
-        names = {tool.pk: tool.name for tool in self.tools}
+        names = {one.tool.pk: one.tool.name for one in self.tools}
         return {(names[f.source], names[f.target]): f for f in derive_flows(self.tools)}

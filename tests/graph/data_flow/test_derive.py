@@ -1,4 +1,4 @@
-"""What tools provide for each other, from declared results, from results seen and from texts."""
+"""What tools provide for each other, from declared results and from results seen."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_a_declared_field_feeds_an_input_of_the_same_name(tools):
     tools.add("find_place", schema("query"), gives=listing(geo_id=TEXT))
     tools.add("list_hotels", schema("geoId"))
     flow = tools.flows()["find_place", "list_hotels"]
-    assert flow.fields == [{"output": "/items/*/geo_id", "input": "/geoId"}]
+    assert flow.fields == ({"output": "/items/*/geo_id", "input": "/geoId"},)
     assert flow.confidence > 0.8
 
 
@@ -56,60 +56,6 @@ def test_incompatible_types_and_formats_do_not_match(tools):
     tools.add("book", schema(departure_time={"type": "string", "format": "date"}))
     tools.add("ride", schema(departure_time={"type": "number"}))
     assert tools.flows() == {}
-
-
-def test_a_search_named_after_an_input_feeds_it_with_less_confidence(tools):
-    tools.add("search_airports", schema("query"), says="Search for airports by name.")
-    tools.add("book_flight", schema("airport_id"))
-    told = tools.flows()["search_airports", "book_flight"]
-    assert told.fields == [{"input": "/airport_id"}]
-    tools.add("find_airports", schema("query"), gives=listing(airport_id=TEXT))
-    assert told.confidence < tools.flows()["find_airports", "book_flight"].confidence
-
-
-def test_a_description_that_names_the_tool_is_trusted_most(tools):
-    says = {"type": "string", "description": "Code extracted from the Search Airport API."}
-    tools.add("SkySearchAirport", schema("query"))
-    tools.add("flights", {"properties": {"skyId": says}, "required": ["skyId"]})
-    assert tools.flows()["SkySearchAirport", "flights"].confidence > 0.9
-
-
-@pytest.mark.parametrize(
-    "says",
-    [
-        "Exact library ID retrieved from 'resolve-library-id' or from the query.",
-        "The id returned by resolve-library-id",
-        "必须是通过 `resolve-library-id` 接口查询得到的编码",
-    ],
-)
-def test_tools_are_recognised_by_their_exact_names(tools, says):
-    tools.add("resolve-library-id", schema("libraryName"))
-    tools.add("docs", schema(lib={"type": "string", "description": says}))
-    assert tools.flows()["resolve-library-id", "docs"].confidence > 0.9
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("fetch_data", 0), ("list_open_invoices", 1), ("List Open Invoices", 0)]
-)
-def test_tools_of_other_servers_match_only_without_local_candidates(tools, name, expected):
-    says = {"type": "string", "description": f"Value taken from {name}."}
-    tools.add(name.replace(" ", "_").lower(), schema("query"), server="other")
-    tools.add("send", schema(thing=says))
-    assert len(tools.flows()) == expected
-
-
-def test_a_mention_of_a_later_step_is_not_a_source(tools):
-    says = {"type": "string", "description": "Any text, used later with `assert_response`."}
-    tools.add("assert_response", schema("what"))
-    tools.add("expect", schema(tag=says))
-    assert tools.flows() == {}
-
-
-def test_search_results_feed_actions_of_the_same_family(tools):
-    tools.add("Buses.FindBus", schema("origin"))
-    tools.add("Buses.BuyBusTicket", schema("departure"))
-    tools.add("Trains.BuyBusTicket", schema("departure"))
-    assert tools.flows().keys() == {("Buses.FindBus", "Buses.BuyBusTicket")}
 
 
 @pytest.mark.parametrize(
@@ -222,8 +168,7 @@ def test_a_teams_targets_do_not_displace_those_of_others(tools):
     ("gives", "takes"),
     [
         ("user_id", "username_or_id"),
-        ("book_title", "book_name"),
-        ("artist_name", "artist"),
+        ("user_name", "username_or_id"),
     ],
 )
 def test_an_input_may_accept_alternative_objects(tools, gives, takes):

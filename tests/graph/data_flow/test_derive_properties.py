@@ -3,7 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.data_flow.derive import FlowTool, derive_flows
+from graph.data_flow.derive import derive_flows
+from graph.data_flow.endpoints import read_endpoints
+from tests.gateway.catalogues import tool
 
 NAMES = st.sampled_from(
     [
@@ -38,28 +40,31 @@ SCHEMAS = st.recursive(
     ),
     max_leaves=12,
 )
-TOOLS = st.builds(
-    dict,
-    name=st.sampled_from(
-        ["search_users", "get_user", "a.b", "user_login", "🙂", "Users.BookUser"]
+TOOLS = st.tuples(
+    st.tuples(
+        st.sampled_from(["s", "users"]),
+        st.sampled_from(["search_users", "get_user", "a.b", "user_login", "🙂", "Users.BookUser"]),
     ),
-    description=st.sampled_from(
-        ["", "Returns the id of the user.", "Call get_user first. (", "、"]
+    SCHEMAS,
+    st.fixed_dictionaries(
+        {
+            "input_schema": SCHEMAS,
+            "output_schema": SCHEMAS,
+            "team": st.sampled_from([None, 1, 2]),
+        }
     ),
-    input_schema=SCHEMAS,
-    output_schema=SCHEMAS,
-    observed=SCHEMAS,
-    server=st.sampled_from(["s", "users"]),
-    team=st.sampled_from([None, 1, 2]),
 )
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(TOOLS, max_size=7), st.randoms(use_true_random=False))
 def test_any_tools_give_sound_relations_in_any_order(rows, random):
-    tools = [FlowTool(pk=pk, **row) for pk, row in enumerate(rows)]
+    tools = [
+        read_endpoints(tool(f"{server}:{name}", pk=pk, **row), [seen])
+        for pk, ((server, name), seen, row) in enumerate(rows)
+    ]
     flows = derive_flows(tools)
-    teams = {tool.pk: tool.team for tool in tools}
+    teams = {one.tool.pk: one.tool.team for one in tools}
     assert len({(flow.source, flow.target) for flow in flows}) == len(flows)
     for flow in flows:
         assert flow.source != flow.target
@@ -72,27 +77,8 @@ def test_any_tools_give_sound_relations_in_any_order(rows, random):
 
 def test_ten_thousand_ambiguous_properties_relate_nothing():
     wide = {"properties": {f"thing{n}_id": {"type": "string"} for n in range(10_000)}}
-    made = {"description": "", "server": "s", "team": None}
     tools = [
-        FlowTool(pk=1, name="find", input_schema={}, output_schema=wide, **made),
-        FlowTool(pk=2, name="take", input_schema=wide, output_schema=None, **made),
-    ]
-    assert derive_flows(tools) == []
-
-
-def test_texts_of_any_length_are_cut():
-    says = "Call get_user first. Returns the id of " + "the user of " * 50_000
-    deep = {"properties": {"q": {"type": "string", "description": says}}}
-    tools = [
-        FlowTool(
-            pk=pk,
-            name="get_user",
-            description=says,
-            input_schema=deep,
-            output_schema=None,
-            server=f"s{pk}",
-            team=None,
-        )
-        for pk in range(3)
+        read_endpoints(tool("s:find", pk=1, output_schema=wide), []),
+        read_endpoints(tool("s:take", pk=2, input_schema=wide), []),
     ]
     assert derive_flows(tools) == []

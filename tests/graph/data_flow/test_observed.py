@@ -50,15 +50,6 @@ def test_relations_known_to_everybody_are_not_repeated_for_a_team(tools):
     assert told(tools, shapes) == {}
 
 
-def test_a_relation_is_derived_if_the_output_was_unknown(tools):
-    search = named("shop:search_widgets", 1, description="Search for widgets.")
-    shapes = {(1, OURS): WIDGETS}
-    (known,) = observed.derive_shared([search, tools[1]], shapes)
-    assert PAIR not in known.fields
-    (claim,) = told([search, tools[1]], shapes)[OURS]
-    assert PAIR in claim.fields
-
-
 def test_shapes_of_a_teams_own_tools_are_shared_with_all_who_see_them(tools):
     own = [replace(tool, team=OURS) for tool in tools]
     shapes = {(1, OURS): WIDGETS}
@@ -88,24 +79,6 @@ def test_a_field_of_only_some_results_is_not_shared(tools):
     assert keys(observed.derive_shared(own, {(1, OURS): shape})) == {(1, 2)}
 
 
-def test_only_possible_targets_of_a_teams_shapes_are_examined(tools, monkeypatch):
-    others = [
-        named(f"shop:paint_{n}", n, input_schema=schema(f"colour_{n}_id")) for n in range(3, 40)
-    ]
-    looked = []
-    links = derive._find_links
-
-    def watched(read, index, names, target, need):
-        looked.append(read[target].tool.pk)
-        return links(read, index, names, target, need)
-
-    shared = observed.derive_shared([*tools, *others], {})
-    monkeypatch.setattr(derive, "_find_links", watched)
-    found = observed.derive_for_team([*tools, *others], {(1, OURS): WIDGETS}, shared)
-    assert keys(found[OURS]) == {(1, 2)}
-    assert looked == [2]
-
-
 THINGS = st.sampled_from(("widget", "paint", "order"))
 PARTS = st.sampled_from(("id", "name", "code", "total"))
 FIELDS = st.dictionaries(
@@ -132,7 +105,7 @@ def test_incremental_team_derivation_equals_a_full_one(drawn, saw):
     shapes = {(pk, OURS): listing(**fields) for pk, fields in saw.items()}
     found = told(every, shapes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(derive, "make_target_selector", lambda *_: derive._select_all)
+        patch.setattr(derive, "find_targets", lambda *_: {tool.pk for tool in every})
         assert found == told(every, shapes)
 
 
