@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +44,11 @@ suggestions on bfcl_live, 77 % were right with 20, said to be 89 %, and 82 % wit
 FLOOR_QUANTILE: Final = 0.2
 """Share of past intents below `text_only_floor`: easy work tells little about what is harder."""
 
+STRANGER_WEIGHT: Final = 10.0
+"""How much more it counts for the confidence that an intent may be of a new kind than for the
+choice: with 1, of 125 wishes of another kind than those taught twice 25 were wrong at 0.70 and
+more, and runnable (`benchmarks.taught_wishes`)."""
+
 NO_FLOOR_REACHED: Final = 99.0
 """Log-odds that nothing reaches."""
 
@@ -67,6 +73,8 @@ class Calibrator:
             much oftener than elsewhere that is what past runs did.
         text_only_floor: Log-odds by other catalogues below which that is capped, since past
             intents tell little about it.
+        stranger: Level, slope and weight of the familiarity for an intent that may be of another
+            kind than all past ones; None: as texts alone.
     """
 
     reach: float
@@ -79,6 +87,7 @@ class Calibrator:
     alone_slope: float = 1.0
     text_only_shift: float = 0.0
     text_only_floor: float = NO_FLOOR_REACHED
+    stranger: Sequence[float] | None = None
 
     def predict_confidence(
         self, probability: float, *, similarity: float = 0.0, familiarity: float = 1.0
@@ -88,12 +97,20 @@ class Calibrator:
         Args:
             probability: Uncalibrated probability of the set.
             similarity: Similarity to the nearest past intent that ran the same set.
-            familiarity: Weight of history, in [0, 1].
+            familiarity: Weight of history in the choice, in [0, 1].
         """
         with_history = self._history_confidence(probability, similarity)
         odds = compute_logit(np.array([probability]), least=MIN_PROBABILITY)
         text_only = self.predict_text_only(self.alone_level + self.alone_slope * float(odds[0]))
-        return familiarity * with_history + (1 - familiarity) * text_only
+        if self.stranger is None:
+            return familiarity * with_history + (1 - familiarity) * text_only
+        level, slope, weight = self.stranger
+        logits = level + slope * odds + weight * familiarity
+        as_stranger = min(text_only, float(compute_sigmoid(logits)[0]))
+        repetition = float(measure_repetition(np.array([similarity]))[0])
+        share = familiarity / (familiarity + STRANGER_WEIGHT * (1 - familiarity))
+        share = repetition + (1 - repetition) * share
+        return share * with_history + (1 - share) * as_stranger
 
     def predict_text_only(self, odds: float) -> float:
         """Return the probability that what texts alone suggest is right, in [0, 1].
@@ -200,6 +217,24 @@ def fit_text_only(
     is_proven = len(odds) >= MIN_SHIFTED_INTENTS
     floor = float(np.quantile(odds, FLOOR_QUANTILE)) if is_proven else NO_FLOOR_REACHED
     return float(shift[0]), floor
+
+
+def fit_strangers(outcomes: Floats, alone: tuple[float, float]) -> Sequence[float] | None:
+    """Fit how often suggestions for intents of another kind are right.
+
+    Args:
+        outcomes: From `strangers.judge_strangers`, shape (n, 3).
+        alone: Level and slope from other catalogues without history.
+
+    Returns:
+        `Calibrator.stranger`.
+    """
+    if not len(outcomes):
+        return None
+    odds = compute_logit(outcomes[:, 0], least=MIN_PROBABILITY)
+    rows = np.column_stack((np.ones(len(odds)), odds, outcomes[:, 1]))
+    fitted = fit_logistic(rows, outcomes[:, 2], prior=np.array([*alone, 0.0]), l2=SHIFT_PRECISION)
+    return tuple(fitted.tolist())
 
 
 def _fit_repeat_weight(outcomes: SetChoiceOutcomes, odds: Floats) -> float:

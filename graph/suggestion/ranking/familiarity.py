@@ -21,8 +21,8 @@ SIGNALS: Final = ("nearest", "wanted", "known")
 """Similarity of the nearest run; the highest regression score of a tool; and the share of the
 text-only probability mass on tools that some run called."""
 
-_PRIOR_PRECISION: Final = 0.3
-"""Of the weights, which are about 1 to 10; a few dozen intents outweigh it."""
+_PRIOR_PRECISION: Final = 0.02
+"""Of the weights: signals differ by tenths between wishes, so that weights of 10 are usual."""
 
 _NEAREST, _WANTED, _CALLS = (
     FEATURES.index(name) for name in ("run_similarity", "score", "log_calls")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graph.suggestion.ranking import calibrate, order, set_model
+from graph.suggestion.ranking import calibrate, order, set_model, strangers
 from graph.suggestion.ranking import prior as shipped
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS, PastIntent, PastIntents
 from graph.suggestion.ranking.ranker import Ranker
 from graph.suggestion.ranking.set_history import SetHistory
-from graph.suggestion.ranking.strangers import refit_gate
 from graph.suggestion.ranking.tool_model import ToolModel, fit_tool_model, score_candidates
 
 if TYPE_CHECKING:
@@ -61,22 +60,33 @@ def fit_ranker(
         prior=loaded_prior.sets,
         runs=len(intents),
     )
-    gate = refit_gate(loaded_prior.gate, scored, evidence, view, tools=tools, sets=sets)
-    tools = replace(tools, gate=gate)
+    again = strangers.list_strangers(evidence, view)
+    known = strangers.list_known(scored, evidence) if again else []
+    tools = replace(
+        tools,
+        gate=strangers.refit_gate(loaded_prior.gate, known, again, tools=tools, sets=sets),
+    )
     scored.mix(tools)
     examples = [
         *_make_first_run_examples(scored, evidence, history),
         *_make_repeat_examples(evidence, history, view, tools),
     ]
+    sets = set_model.fit_set_model(examples, prior=loaded_prior.sets, runs=len(intents))
     return Ranker(
         tool_model=tools,
-        set_model=set_model.fit_set_model(examples, prior=loaded_prior.sets, runs=len(intents)),
+        set_model=sets,
         order_model=order.fit_order_model(scored, history, prior=loaded_prior.order),
-        calibrator=_fit_calibrator(
-            examples,
-            loaded_prior,
-            evidence,
-            text_only=_fit_text_only(evidence, view, tools=tools, prior=loaded_prior),
+        calibrator=replace(
+            _fit_calibrator(
+                examples,
+                loaded_prior,
+                evidence,
+                text_only=_fit_text_only(evidence, view, tools=tools, prior=loaded_prior),
+            ),
+            stranger=calibrate.fit_strangers(
+                strangers.judge_strangers(again, tools=tools, sets=sets),
+                loaded_prior.calibration[0],
+            ),
         ),
         past=evidence,
         embedding_model=view.model,

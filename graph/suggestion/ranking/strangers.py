@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,6 +23,8 @@ from graph.suggestion.ranking.static_features import compare_intent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from graph.suggestion.ranking.candidates import Candidates
     from graph.suggestion.ranking.set_model import SetModel
     from graph.suggestion.ranking.tool_model import ToolModel
@@ -36,8 +37,14 @@ MAX_WEIGHT: Final = 5.0
 FOLDS: Final = 5
 
 
-class _Asked(NamedTuple):
-    """A past intent with the evidence it is asked about with."""
+class AskedAgain(NamedTuple):
+    """A past intent with the evidence it is asked about with.
+
+    Attributes:
+        described: Its candidates.
+        history: The runs that it may see.
+        called: The tools that its run called.
+    """
 
     described: Candidates
     history: SetHistory
@@ -46,9 +53,8 @@ class _Asked(NamedTuple):
 
 def refit_gate(
     gate: FamiliarityGate,
-    known: Sequence[Candidates],
-    past: PastIntents,
-    view: ToolView,
+    known: Sequence[AskedAgain],
+    strangers: Sequence[AskedAgain],
     *,
     tools: ToolModel,
     sets: SetModel,
@@ -61,27 +67,45 @@ def refit_gate(
 
     Args:
         gate: Of other catalogues.
-        known: The fitted intents, each described by the evidence of the others.
-        past: The past intents.
-        view: The tools visible to the callers.
-        tools: Fitted to them.
+        known: From `list_known`.
+        strangers: From `list_strangers`; without any, the gate of other catalogues stays.
+        tools: Fitted to past intents.
         sets: Likewise.
     """
     compare = partial(_compare, tools=tools, sets=sets)
     asked = [
         np.array([compare(one) for one in group]).reshape(-1, len(SIGNALS) + 1)
-        for group in (_iterate_known(known, past), _iterate_strangers(past, view))
+        for group in (known, strangers)
     ]
-    # Texts are seldom right, so that strangers of whom they are would be outvoted.
-    totals = [max(1.0, float(np.abs(rows[:, -1]).sum())) for rows in asked]
+    # Equally, since texts are seldom right and strangers of whom they are would be outvoted.
+    of_known, of_strangers = (float(np.abs(rows[:, -1]).sum()) for rows in asked)
+    total = min(of_known, MAX_WEIGHT * of_strangers)
     weighed = [
-        rows[:, -1] * min(MAX_WEIGHT, max(totals) / total)
-        for rows, total in zip(asked, totals, strict=True)
+        rows[:, -1] * total / max(1.0, own)
+        for rows, own in zip(asked, (of_known, of_strangers), strict=True)
     ]
     return fit_gate(np.concatenate(asked)[:, :-1], np.concatenate(weighed), prior=gate)
 
 
-def _compare(one: _Asked, *, tools: ToolModel, sets: SetModel) -> list[float]:
+def judge_strangers(
+    strangers: Sequence[AskedAgain], *, tools: ToolModel, sets: SetModel
+) -> NDArray[np.float64]:
+    """Return what would be suggested to strangers, shape (n, 3).
+
+    Returns:
+        The probability of the chosen set, the familiarity, and 1 if the set is right, else 0.
+    """
+    rows = []
+    for one in strangers:
+        scored = tools.score(one.described)
+        choices = sets.list_choices(scored, one.history)
+        (best,) = choices.select_best_first(1)
+        is_right = choices.candidates.find_set(one.called, scored) == best
+        rows.append((float(choices.probabilities[best]), scored.familiarity, float(is_right)))
+    return np.array(rows).reshape(-1, 3)
+
+
+def _compare(one: AskedAgain, *, tools: ToolModel, sets: SetModel) -> list[float]:
     """Return the signals of an intent, and 1 or -1 if only history or only text is right."""
     described = one.described
     text_only = tools.compute_text_only_logits(described.features)
@@ -97,19 +121,31 @@ def _compare(one: _Asked, *, tools: ToolModel, sets: SetModel) -> list[float]:
     return [*signals.tolist(), float(is_right) - float(is_right_alone)]
 
 
-def _iterate_known(known: Sequence[Candidates], past: PastIntents) -> Iterator[_Asked]:
+def list_known(known: Sequence[Candidates], past: PastIntents) -> list[AskedAgain]:
+    """Return the newest fitted intents, each with the evidence of all others.
+
+    Args:
+        known: All fitted intents, described so.
+        past: The past intents.
+    """
     history = SetHistory.from_runs(past.runs)
-    for row in range(max(0, len(known) - MAX_STRANGERS), len(known)):
-        yield _Asked(known[row], history, frozenset(past.runs[int(past.fitted[row])]))
+    return [
+        AskedAgain(known[row], history, frozenset(past.runs[int(past.fitted[row])]))
+        for row in range(max(0, len(known) - MAX_STRANGERS), len(known))
+    ]
 
 
-def _iterate_strangers(past: PastIntents, view: ToolView) -> Iterator[_Asked]:
-    """Yield the newest fitted intents with the evidence of those that called other tools."""
+def list_strangers(past: PastIntents, view: ToolView) -> list[AskedAgain]:
+    """Return the newest fitted intents, each with the evidence of some that called other tools.
+
+    None if too few sets of tools were called.
+    """
     intents = past.required_training.intents[-MAX_STRANGERS:]
     called = [frozenset(one.tools) for one in intents]
     folds = {tools: at % FOLDS for at, tools in enumerate(dict.fromkeys(called))}
     if len(folds) < FOLDS:
-        return
+        return []
+    found = []
     for fold in range(FOLDS):
         others = PastIntents.from_intents(
             [one for one, own in zip(intents, called, strict=True) if folds[own] != fold], view
@@ -119,7 +155,9 @@ def _iterate_strangers(past: PastIntents, view: ToolView) -> Iterator[_Asked]:
             if folds[own] == fold:
                 evidence = others.gather_evidence(one.encoded)
                 compared = compare_intent(one.encoded, view)
-                yield _Asked(describe_candidates(compared, others, evidence), history, own)
+                described = describe_candidates(compared, others, evidence)
+                found.append(AskedAgain(described, history, own))
+    return found
 
 
 def _is_chosen(
