@@ -115,6 +115,7 @@ class KnownClient:
             of each, that switch tools of any server off.
         reload_hint: How to make the client reload its file.
         introductions: Beginnings of the name by which it introduces itself to servers.
+        opening: Parameters of its `initialize`, if it waits too little for a gateway to load.
         listing: What it makes of listed tools.
         own_fields: What Foregate's entry has beside its command.
         own_remote_entry: Foregate's entry with a running gateway, whose URL replaces the empty
@@ -146,6 +147,7 @@ class KnownClient:
     tool_switches: tuple[tuple[str, ...], ...] = ()
     reload_hint: str = ""
     introductions: tuple[str, ...] = ()
+    opening: Mapping[str, Any] = field(default_factory=dict)
     listing: ListingForm = UNKNOWN_LISTING
     own_fields: Mapping[str, str | int] = field(default_factory=dict)
     own_remote_entry: Mapping[str, str | int | Mapping[str, str]] = field(default_factory=dict)

@@ -26,7 +26,7 @@ def build(client, path="/home/ann/x.json", **fields):
         ("vscode", {"type": "stdio"}),
         ("windsurf", {}),
         ("zed", {"source": "custom"}),
-        ("codex", {"tool_timeout_sec": 3_600}),
+        ("codex", {"startup_timeout_sec": 60, "tool_timeout_sec": 3_600}),
         ("gemini", {}),
     ],
 )

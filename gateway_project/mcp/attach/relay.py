@@ -23,12 +23,11 @@ from gateway_project.mcp.conversation import (
     read_response_id,
 )
 from gateway_project.mcp.first_answers import FirstAnswers
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import CHUNK_BYTES, ProtocolWire
 
 HELLO_TIMEOUT_S: Final = 5.0
 """A host that has not answered by then is skipped; generous, for busy machines."""
 MAX_HELLO_BYTES: Final = 1_000_000
-CHUNK_BYTES: Final = 256 * 1024
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +220,7 @@ class _RelayPump:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self._stop_read in ready:
                 return
-            chunk = _read_chunk(self._wire.read_fd)
+            chunk = self._wire.read_chunk()
             if not chunk:
                 self.client_ended = True
                 with suppress(OSError):
@@ -283,13 +282,6 @@ class _RelayPump:
             return self._connection.recv(CHUNK_BYTES)
         except OSError:
             return b""
-
-
-def _read_chunk(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, CHUNK_BYTES)
-    except OSError:
-        return b""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
