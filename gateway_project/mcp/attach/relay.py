@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from gateway_project.foundation.home import find_client_folder
 from gateway_project.mcp.attach import hello, sockets
 from gateway_project.mcp.conversation import (
     Conversation,
@@ -95,7 +96,10 @@ def attach_to_gateway(
             continue
         try:
             reason = _negotiate(
-                connection, {"user": user, "group": group}, exposure=exposure, environ=environ
+                connection,
+                {"user": user, "group": group, "folder": find_client_folder(environ)},
+                exposure=exposure,
+                environ=environ,
             )
         except OSError as error:
             reason = str(error) or "it did not answer"
