@@ -206,7 +206,6 @@ class FirstAnswers:
             self._listening[make_id_key(identifier)] = _Listening(lists=_read_filter(message))
         elif (key := self._make_key(message)) is not None:
             self._requests[make_id_key(identifier)] = _Request(key=key, method=message["method"])
-            self._report_pending()
 
     def filter_output(self, line: bytes) -> bytes:
         """Return what the client is sent for a line of the gateway: often the line itself."""
@@ -236,14 +235,14 @@ class FirstAnswers:
         digest = hashlib.sha256(outcome).hexdigest()
         if is_result and kept is not None and kept.digest == digest:
             self._folder.confirm(request.key)
-            self._report_pending()
+            self._end_watch_if_settled()
             return False
         value = parse_message(outcome)
         trouble = _read_trouble(value)
         if trouble in _PASSING_TROUBLE:
             return False
         if is_result:
-            self._report_pending()
+            self._end_watch_if_settled()
         if is_result and not trouble and len(outcome) <= MAX_ANSWER_BYTES:
             answer = KeptAnswer(digest=digest, body=shorten_lifetime(value, outcome))
             self._folder.save(request.key, answer)
@@ -355,9 +354,10 @@ class FirstAnswers:
         if any(one is None or self._folder.load(one) is None for one in (key, listing)):
             self._watch = self._start_watch(message["params"])
 
-    def _report_pending(self) -> None:
-        if self._watch is not None:
-            self._watch.report(is_pending=bool(self._requests))
+    def _end_watch_if_settled(self) -> None:
+        if self._watch is not None and not self._requests:
+            self._watch.end()
+            self._watch = None
 
     def _make_key(self, message: Mapping[str, Any]) -> str | None:
         """Return the key of the answer to a request; None if it is none that is kept."""

@@ -7,7 +7,7 @@ it starts the same command again and asks them itself.
 
 Imports the standard library only, because it is also the program of that process:
 `python -I -S rehearsal.py <command> <argument>…`. On its stdin are the parameters of `initialize`
-as a line of JSON, then a byte for each change of whether requests are unanswered.
+as a line of JSON, then a byte once nothing is unanswered.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -24,7 +25,7 @@ ID_PREFIX: Final = "foregate-rehearsal/"
 TIMEOUT_S: Final = 300.0
 """Generous, for busy machines; nobody waits."""
 _STARTING: Final = b'"code":"starting"'
-_PENDING, _SETTLED = b"1", b"0"
+_SETTLED: Final = b"0"
 
 
 class RehearsalWatch:
@@ -38,7 +39,7 @@ class RehearsalWatch:
         read_fd, self._write_fd = os.pipe()
         program = [sys.executable, "-I", "-S", __file__, sys.executable, *sys.orig_argv[1:]]
         try:
-            os.posix_spawn(
+            process = os.posix_spawn(
                 sys.executable,
                 program,
                 os.environ,
@@ -48,15 +49,17 @@ class RehearsalWatch:
                     (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
                 ],
             )
+            threading.Thread(target=os.waitpid, args=(process, 0), daemon=True).start()
             self._write(json.dumps(params).encode() + b"\n")
         except OSError:
             pass  # the next start is as slow as this one
         finally:
             os.close(read_fd)
 
-    def report(self, *, is_pending: bool) -> None:
-        """Report whether requests are unanswered."""
-        self._write(_PENDING if is_pending else _SETTLED)
+    def end(self) -> None:
+        """End the watch, since nothing is unanswered."""
+        self._write(_SETTLED)
+        os.close(self._write_fd)
 
     def _write(self, data: bytes) -> None:
         with suppress(OSError):
@@ -82,7 +85,6 @@ def rehearse(
         OSError: If the command cannot be started.
     """
     import subprocess  # noqa: PLC0415 - a gateway that starts never needs it
-    import threading  # noqa: PLC0415
 
     process = subprocess.Popen(
         command,
@@ -118,8 +120,7 @@ def _wait_and_rehearse(command: Sequence[str]) -> None:
     with suppress(OSError):  # it leads its session already
         os.setsid()
     params = sys.stdin.buffer.readline()
-    reports = sys.stdin.buffer.read()  # until the gateway ends
-    if params and not reports.endswith(_SETTLED):
+    if params and not sys.stdin.buffer.read():  # the gateway has ended before it was settled
         rehearse(command, json.loads(params))
 
 

@@ -70,7 +70,7 @@ class Process:
     """A gateway process as its client sees it: first answers, then a gateway that takes over."""
 
     def __init__(self, home, gateway, *, setup="setup"):
-        self.reports = []  # of whether answers are missing; empty: none was when it began
+        self.watched = []  # whether, at each change
         (self.read_fd, self.to_gateway), (self.from_gateway, self.write_fd) = os.pipe(), os.pipe()
         self.gateway = gateway
         wire = ProtocolWire(read_fd=self.read_fd, write_fd=self.write_fd)
@@ -83,11 +83,11 @@ class Process:
         os.write(self.to_gateway, b"".join(json.dumps(m).encode() + b"\n" for m in messages))
 
     def _watch(self, _):
-        self.reports.append(True)
+        self.watched.append(True)
         return self
 
-    def report(self, *, is_pending):
-        self.reports.append(is_pending)
+    def end(self):
+        self.watched.append(False)
 
     def receive(self):
         return json.loads(self._output.readline())
@@ -95,8 +95,10 @@ class Process:
     def load(self):
         """Have the gateway take over; return what the client receives of it."""
         received = []
-        for line in self.first.hand_over().unsent.splitlines():
+        lines = self.first.hand_over().unsent.splitlines()
+        for line in lines:
             self.first.note_input(line)
+        for line in lines:
             for message in self.gateway.answer(line):
                 written = json.dumps(message, separators=(",", ":")).encode() + b"\n"
                 received += self.first.filter_output(written).splitlines()
@@ -418,14 +420,14 @@ def test_a_client_is_watched_until_it_has_the_answers_that_were_not_kept(begin, 
         "_meta": {"foregate/error": {"code": "starting"}},
     }
     first.serve(hello(), INITIALIZED, request("tools/list", 2))
-    assert first.reports[-1]  # it was told to ask again
+    assert first.watched == [True]  # it was told to ask again
     gateway.results["tools/list"] = {"tools": []}
     second = begin()
     second.serve(hello(), INITIALIZED, request("tools/list", 2))
-    assert not second.reports[-1]
+    assert second.watched == [True, False]
     third = begin()
     third.send(hello(), INITIALIZED, request("tools/list", 2))
     third.first.start()
     third.receive()
     third.load()
-    assert third.reports == []
+    assert third.watched == []
