@@ -9,7 +9,8 @@ from django.contrib.auth import get_user_model
 
 from gateway_project.access import one_time_password, roles
 from gateway_project.access.roles import SCOPES
-from gateway_project.foundation.caller import SCOPE_ALL, Caller, CallerKind
+from gateway_project.foundation.caller import LOCAL_KINDS, SCOPE_ALL, Caller, CallerKind
+from gateway_project.foundation.home import find_client_folder
 from tools.store import overview, tool_groups
 from tools.store.overview import UserTeams
 from tools.store.tool_groups import UnknownToolGroup
@@ -64,6 +65,7 @@ def make_caller(user: Any, teams: UserTeams, *, kind: CallerKind, chosen: object
         scopes=roles.compute_scopes(user),
         kind=kind,
         are_teams_used=teams.are_used,
+        folder=find_client_folder() if kind in LOCAL_KINDS else "",
     )
 
 

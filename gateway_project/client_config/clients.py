@@ -93,8 +93,6 @@ class KnownClient:
         name: Name on the command line.
         title: Display name.
         servers_key: Member of the file that holds the servers.
-        is_searched: Whether its files are looked for, and Foregate can be connected; files of
-            others are read where a user names them.
         is_toml: Whether the file is TOML; else it is JSON with comments.
         holders: Paths within the file to objects that hold `servers` too.
         project_file: File below a project's folder; empty if there is none.
@@ -115,7 +113,9 @@ class KnownClient:
             of each, that switch tools of any server off.
         reload_hint: How to make the client reload its file.
         introductions: Beginnings of the name by which it introduces itself to servers.
+        opening: Parameters of its `initialize`, if it waits too little for a gateway to load.
         listing: What it makes of listed tools.
+        joins_command: Whether its entry has the arguments in `command`, and an `environment`.
         own_fields: What Foregate's entry has beside its command.
         own_remote_entry: Foregate's entry with a running gateway, whose URL replaces the empty
             text; empty if the file cannot name a variable for the token.
@@ -126,7 +126,6 @@ class KnownClient:
     name: str
     title: str
     servers_key: str
-    is_searched: bool = False
     is_toml: bool = False
     holders: tuple[tuple[str, ...], ...] = ()
     project_file: str = ""
@@ -146,9 +145,11 @@ class KnownClient:
     tool_switches: tuple[tuple[str, ...], ...] = ()
     reload_hint: str = ""
     introductions: tuple[str, ...] = ()
+    opening: Mapping[str, Any] = field(default_factory=dict)
     listing: ListingForm = UNKNOWN_LISTING
-    own_fields: Mapping[str, str | int] = field(default_factory=dict)
-    own_remote_entry: Mapping[str, str | int | Mapping[str, str]] = field(default_factory=dict)
+    joins_command: bool = False
+    own_fields: Mapping[str, Any] = field(default_factory=dict)
+    own_remote_entry: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def rules(self) -> Mapping[str, KeyRule]:
@@ -172,8 +173,7 @@ def _load_clients() -> dict[str, KnownClient]:
 
 
 _TABLES: Final = _load_clients()
-ALL_CLIENTS: Final = {name: client for name, client in _TABLES.items() if name != "any"}
-CLIENTS: Final = {name: client for name, client in ALL_CLIENTS.items() if client.is_searched}
+CLIENTS: Final = {name: client for name, client in _TABLES.items() if name != "any"}
 """Clients whose files are looked for, and which Foregate can be connected to."""
 HOLDER_KEY: Final = "servers"
 HOLDERS: Final = CLIENTS["vscode"].holders
@@ -208,7 +208,7 @@ def find_rule(key: str, client: str) -> KeyRule | None:
         >>> find_rule("disabled-tools", "cursor").use.name
         'EXCLUDE'
     """
-    owner = ALL_CLIENTS.get(client)
+    owner = CLIENTS.get(client)
     rule = (owner and owner.rules.get(key)) or _ANY_FILE.get(key)
     word = key.lower().replace("_", "").replace("-", "")
     for use, words in (
@@ -228,7 +228,7 @@ def find_introduced(name: str) -> KnownClient | None:
         >>> find_introduced("codex-mcp-client").name
         'codex'
     """
-    return next((one for one in ALL_CLIENTS.values() if name.startswith(one.introductions)), None)
+    return next((one for one in CLIENTS.values() if name.startswith(one.introductions)), None)
 
 
 def _read_version(version: str) -> tuple[int, ...]:
@@ -249,12 +249,10 @@ def guess_client(path: Path) -> KnownClient | None:
         return CLIENTS["codex"]
     if path.suffix == ".code-workspace":
         return CLIENTS["vscode"]
-    if path.parent.parent.name == ".kiro":
-        return ALL_CLIENTS["kiro"]
-    folder = path.parent.name.lower()
-    owners = ALL_CLIENTS.values()
+    folders = {path.parent.name.lower(), path.parent.parent.name.lower()}
+    owners = CLIENTS.values()
     return next((owner for owner in owners if path.name in owner.file_names), None) or next(
-        (owner for owner in owners if folder in owner.folders), None
+        (owner for owner in owners if not folders.isdisjoint(owner.folders)), None
     )
 
 
@@ -284,7 +282,7 @@ def guess_by_form(document: Any) -> KnownClient | None:
     )
     if has_holder or {"inputs", "servers"} <= document.keys():
         return CLIENTS["vscode"]
-    owners = (CLIENTS["zed"], ALL_CLIENTS["amp"])
+    owners = (CLIENTS["zed"], CLIENTS["amp"])
     return next((owner for owner in owners if owner.servers_key in document), None)
 
 

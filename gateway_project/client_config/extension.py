@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import sys
+import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from gateway_project.client_config import entry, jsonc, raw_file
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.placeholders import PlaceholderTranslator, name_input_variable
 from gateway_project.client_config.raw_file import UnreadableConfig
+from gateway_project.foundation.home import resolve_home
 from tools.upstream.interpolate import escape_text
 
 MANIFEST: Final = "manifest.json"
 PACKED_SUFFIXES: Final = frozenset({".mcpb", ".dxt"})
+UNPACKED_FOLDER: Final = "extensions"
+MAX_UNPACKED_BYTES: Final = 1_000_000_000
+MAX_UNPACKED_FILES: Final = 100_000
 _SETTINGS_FOLDER: Final = "Claude Extensions Settings"
 _PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[^{}]+)\}")
 _ENCRYPTED: Final = "__encrypted__"
@@ -25,6 +33,46 @@ _ENCRYPTED: Final = "__encrypted__"
 def is_manifest(document: Any) -> bool:
     """Whether a file is the manifest of an extension."""
     return isinstance(document, dict) and isinstance(document.get("server"), dict)
+
+
+def unpack_extension(path: Path) -> Path:
+    """Unpack an extension below the home folder, since its server starts from its files.
+
+    Args:
+        path: The archive.
+
+    Returns:
+        Its manifest; the same for the same content, which is unpacked once.
+
+    Raises:
+        UnreadableConfig: If it is no extension, too large, or cannot be written.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        folder = resolve_home() / UNPACKED_FOLDER / f"{path.stem}-{digest[:16]}"
+        if not folder.is_dir():
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=folder.parent) as temporary:
+                _unpack(path, Path(temporary, folder.name))
+                os.rename(Path(temporary, folder.name), folder)
+    except (OSError, RuntimeError, ValueError, zipfile.BadZipFile) as error:
+        raise UnreadableConfig(f"{path} cannot be unpacked: {error}") from None
+    return folder / MANIFEST
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if MANIFEST not in archive.namelist():
+            raise ValueError(f"it has no {MANIFEST}")
+        size = sum(member.file_size for member in members)
+        if size > MAX_UNPACKED_BYTES or len(members) > MAX_UNPACKED_FILES:
+            raise ValueError(f"{len(members):,} files of {size:,} bytes are too much")
+        for member in members:
+            written = archive.extract(member, folder)  # never outside of the folder
+            if not member.is_dir() and member.external_attr >> 16 & 0o111:
+                os.chmod(written, 0o700)
 
 
 def read_extension(path: Path, document: Mapping[str, Any]) -> ConfiguredServer:

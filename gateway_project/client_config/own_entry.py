@@ -94,8 +94,10 @@ def build_entry(client: KnownClient, path: Path, launch: OwnLaunch) -> dict[str,
         args = ["-d", launch.wsl_distribution, "--exec", *env_command, command, *args]
         command, env = WSL_COMMAND, {}
     entry: dict[str, Any] = {"command": command, "args": args}
+    if client.joins_command:
+        entry = {"command": [command, *args]}
     if env:
-        entry["env"] = env
+        entry["environment" if client.joins_command else "env"] = env
     return {**client.own_fields, **entry}
 
 

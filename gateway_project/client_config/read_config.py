@@ -89,10 +89,7 @@ def read_config(
         UnreadableConfig: If it is too large or not a configuration.
     """
     if path.suffix in extension.PACKED_SUFFIXES:
-        raise UnreadableConfig(
-            f"{path} is a packed extension; install it in Claude Desktop or unpack it, and name "
-            f"its {extension.MANIFEST}"
-        )
+        path = extension.unpack_extension(path)
     if (path / extension.MANIFEST).is_file():
         path /= extension.MANIFEST
     file = raw_file.read_raw(path)

@@ -194,7 +194,7 @@ def find_tool_filter(document: Any, server: str, *, client: str) -> ToolFilter:
         ('push',)
     """
     denied: list[str] = []
-    owners = clients.ALL_CLIENTS.values()
+    owners = clients.CLIENTS.values()
     paths = [path for one in owners if client in ("", one.name) for path in one.tool_switches]
     for path in paths:
         switches = follow_path(document, path)

@@ -8,6 +8,8 @@ from typing import Final, Literal, NamedTuple, Protocol
 
 CallerKind = Literal["stdio", "http", "command", "console", "gateway"]
 
+LOCAL_KINDS: Final = ("stdio", "command")
+"""Of processes that the account started that Foregate runs as."""
 SCOPE_ALL = "*"
 CLIENT_SCOPES: Final = ("search", "call", "read")
 """Scopes of MCP clients, and of tokens by default."""
@@ -61,6 +63,7 @@ class Caller:
         are_teams_used: Whether the installation has any team; False only where it is known to have
             none: all of it then counts as one team. It says nothing of who the caller is, so
             callers that differ only in it are equal.
+        folder: Where the client's user works on this machine; empty: unknown. Likewise.
     """
 
     user: str
@@ -72,6 +75,7 @@ class Caller:
     session: str = field(default="", compare=False)
     trace: str = field(default="", compare=False)
     are_teams_used: bool = field(default=True, compare=False)
+    folder: str = field(default="", compare=False)
 
     @cached_property
     def owner(self) -> int | None:

@@ -1,4 +1,4 @@
-"""The home folder of an installation, found without heavy imports."""
+"""The home folder of an installation and the client's folder, found without heavy imports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 HOME_VARIABLE = "FOREGATE_HOME"
+CLIENT_FOLDER_VARIABLE = "CLAUDE_PROJECT_DIR"
 
 
 def default_home() -> Path:
@@ -24,3 +25,15 @@ def resolve_home(environ: Mapping[str, str] = os.environ) -> Path:
     """
     named = environ.get(HOME_VARIABLE)
     return Path(named).expanduser().absolute() if named else default_home()
+
+
+def find_client_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the folder in which the client works that started this process; empty: unknown.
+
+    The root is none: applications start servers there whatever their user works on.
+    """
+    try:
+        folder = environ.get(CLIENT_FOLDER_VARIABLE) or os.getcwd()
+    except OSError:  # it was deleted
+        return ""
+    return "" if folder == os.sep else folder

@@ -61,9 +61,13 @@ def limit_caller(caller: Caller, group: str | None) -> Caller:
 
 @contextmanager
 def bind_connection_caller(
-    get_caller: Callable[[], Caller],
+    get_caller: Callable[[], Caller], *, folder: str = ""
 ) -> Iterator[Callable[[], Caller]]:
     """Set how the caller of each request on the connection served within the context is found.
+
+    Args:
+        get_caller: Returns the caller without its session.
+        folder: Where the client works; empty: unknown.
 
     Yields:
         Finds the caller, with the session of the connection.
@@ -71,7 +75,7 @@ def bind_connection_caller(
     session = secrets.token_hex(_SESSION_KEY_BYTES)
 
     def find_caller() -> Caller:
-        return replace(get_caller(), session=session)
+        return replace(get_caller(), session=session, folder=folder)
 
     token = _connection_caller.set(find_caller)
     try:

@@ -44,6 +44,21 @@ def is_replay_response(identifier: Any) -> bool:
     return isinstance(identifier, str) and identifier.startswith(REPLAY_ID_PREFIX)
 
 
+def is_request(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a request with a valid id."""
+    identifier = message.get("id")
+    return (
+        message.get("jsonrpc") == "2.0"
+        and isinstance(identifier, str | int)
+        and not isinstance(identifier, bool)
+    )
+
+
+def is_plain_ping(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a ping that any era understands."""
+    return message.get("method") == "ping" and is_request(message) and not message.get("params")
+
+
 def read_response_id(line: bytes) -> Any:
     """Return the request id that a line answers; None if it is no response."""
     match = RESPONSE.match(line)

@@ -29,7 +29,9 @@ from gateway_project.mcp.conversation import (
     REPLAY_ID_PREFIX,
     RESPONSE,
     ConversationReplay,
+    is_plain_ping,
     is_replay_response,
+    is_request,
     make_id_key,
     parse_message,
     write_line,
@@ -40,7 +42,9 @@ from gateway_project.mcp.kept_answers import (
     AnswerFolder,
     KeptAnswer,
     digest_setup,
+    shorten_lifetime,
 )
+from gateway_project.mcp.rehearsal import ID_PREFIX, RehearsalWatch
 from gateway_project.mcp.wire import ProtocolWire
 
 MAX_REQUEST_BYTES: Final = 16_384
@@ -51,9 +55,6 @@ FIRST_LINE_TIMEOUT_S: Final = 0.1
 """How long loading waits for the client's first line, so that the answer need not."""
 SWITCH_INTERVAL_S: Final = 0.000_5
 """Of threads, while one loads the gateway and the other answers; the default is ten times that."""
-UNCONFIRMED_TTL_MS: Final = 2_000
-"""Cache lifetime of a kept list: a client that cannot be notified soon asks again."""
-CHUNK_BYTES: Final = 256 * 1024
 _LISTS: Final[Mapping[str, tuple[str, str]]] = {
     "tools/list": ("tools", "tools"),
     "prompts/list": ("prompts", "prompts"),
@@ -120,9 +121,17 @@ class FirstAnswers:
         wire: The client's.
         home: Folder of the installation.
         setup: Digest of all that decides the answers beside the request.
+        watch: Has them asked again if this process ends before it answers; None: nothing does.
     """
 
-    def __init__(self, wire: ProtocolWire, home: Path, *, setup: str) -> None:
+    def __init__(
+        self,
+        wire: ProtocolWire,
+        home: Path,
+        *,
+        setup: str,
+        watch: Callable[[Mapping[str, Any]], RehearsalWatch] | None = None,
+    ) -> None:
         self._wire = wire
         self._home = home
         self._setup = setup
@@ -141,6 +150,8 @@ class FirstAnswers:
         self._started = threading.Event()
         self._on_needed: Callable[[], object] | None = None
         self._is_needed = False
+        self._start_watch = watch
+        self._watch: RehearsalWatch | None = None
         self._exits_at_end = True
         self._switch_interval_s = sys.getswitchinterval()
         self._stop_read, self._stop_write = os.pipe()
@@ -224,13 +235,16 @@ class FirstAnswers:
         digest = hashlib.sha256(outcome).hexdigest()
         if is_result and kept is not None and kept.digest == digest:
             self._folder.confirm(request.key)
+            self._end_watch_if_settled()
             return False
         value = parse_message(outcome)
         trouble = _read_trouble(value)
         if trouble in _PASSING_TROUBLE:
             return False
+        if is_result:
+            self._end_watch_if_settled()
         if is_result and not trouble and len(outcome) <= MAX_ANSWER_BYTES:
-            answer = KeptAnswer(digest=digest, body=_shorten_lifetime(value, outcome))
+            answer = KeptAnswer(digest=digest, body=shorten_lifetime(value, outcome))
             self._folder.save(request.key, answer)
         else:
             self._folder.delete(request.key)
@@ -278,7 +292,7 @@ class FirstAnswers:
         while len(self._waiting) + len(rest) < MAX_WAITING_BYTES:
             if self._stop_read in {descriptor for descriptor, _ in poll.poll()}:
                 break
-            chunk = _read_chunk(self._wire.read_fd)
+            chunk = self._wire.read_chunk()
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 self._take_line(line + b"\n")
@@ -310,9 +324,11 @@ class FirstAnswers:
         ):
             return False  # the gateway says what is wrong
         key = self._make_key(message)
+        if is_first and key is not None:
+            self._watch_unless_kept(message, key)
         if not (is_first or is_modern or self._has_answered_handshake):
             return False
-        if _is_plain_ping(message):
+        if is_plain_ping(message):
             self._send(message["id"], b"{}")
             return True
         kept = self._folder.load(key) if key is not None else None
@@ -330,10 +346,23 @@ class FirstAnswers:
         self._send(message["id"], kept.body)
         return True
 
+    def _watch_unless_kept(self, message: Mapping[str, Any], key: str) -> None:
+        """Have the client's first requests asked again if it goes before it has their answers."""
+        if self._start_watch is None or str(message["id"]).startswith(ID_PREFIX):
+            return
+        listing = self._make_key({"jsonrpc": "2.0", "id": 0, "method": "tools/list"})
+        if any(one is None or self._folder.load(one) is None for one in (key, listing)):
+            self._watch = self._start_watch(message["params"])
+
+    def _end_watch_if_settled(self) -> None:
+        if self._watch is not None and not self._requests:
+            self._watch.end()
+            self._watch = None
+
     def _make_key(self, message: Mapping[str, Any]) -> str | None:
         """Return the key of the answer to a request; None if it is none that is kept."""
         method, params = message.get("method"), message.get("params", {})
-        if not _is_request(message) or not isinstance(params, dict):
+        if not is_request(message) or not isinstance(params, dict):
             return None
         if not isinstance(params.get("_meta", {}), dict):
             return None
@@ -350,7 +379,7 @@ class FirstAnswers:
             return None
         if method == "tools/list":  # it is chosen for each client
             client = self._client if version is None else params["_meta"].get(_CLIENT_META)
-            asked = [*asked, _read_introduction(client)]
+            asked = [*asked, client.get("name") if isinstance(client, dict) else None]
         return self._digest(method, params.get("cursor"), asked)
 
     def _digest(self, *parts: Any) -> str:
@@ -400,7 +429,9 @@ def start_answering(wire: ProtocolWire, arguments: Sequence[str]) -> None:
         home = resolve_home()
     except RuntimeError:  # the gateway says what is wrong with it
         return
-    answers = FirstAnswers(wire, home, setup=digest_setup(arguments, os.environ))
+    answers = FirstAnswers(
+        wire, home, setup=digest_setup(arguments, os.environ), watch=RehearsalWatch
+    )
     _process_answers.append(answers)
     answers.start()
 
@@ -408,19 +439,6 @@ def start_answering(wire: ProtocolWire, arguments: Sequence[str]) -> None:
 def find_started() -> FirstAnswers | None:
     """Return what answers the client of this process; None if nothing does."""
     return _process_answers[0] if _process_answers else None
-
-
-def _is_request(message: Mapping[str, Any]) -> bool:
-    identifier = message.get("id")
-    return (
-        message.get("jsonrpc") == "2.0"
-        and isinstance(identifier, str | int)
-        and not isinstance(identifier, bool)
-    )
-
-
-def _is_plain_ping(message: Mapping[str, Any]) -> bool:
-    return message.get("method") == "ping" and _is_request(message) and not message.get("params")
 
 
 def _read_version(message: Mapping[str, Any]) -> Any:
@@ -440,11 +458,6 @@ def _read_modern_client(version: Any, params: Mapping[str, Any]) -> list[Any]:
         capabilities,
         _describe_types(meta.get(_CLIENT_META)),
     ]
-
-
-def _read_introduction(client: Any) -> list[Any]:
-    """Return the name and the version of a client, which decide what tools it is shown."""
-    return [client.get(key) for key in ("name", "version")] if isinstance(client, dict) else []
 
 
 def _describe_types(value: Any) -> Any:
@@ -480,21 +493,6 @@ def _read_trouble(outcome: Mapping[str, Any]) -> str:
     return str(error.get("code", "")) if isinstance(error, dict) else ""
 
 
-def _shorten_lifetime(value: Mapping[str, Any], result: bytes) -> bytes:
-    """Return a result that a client caches only briefly if it differs between callers."""
-    if value.get("cacheScope") != "private" or value.get("ttlMs", 0) <= UNCONFIRMED_TTL_MS:
-        return result
-    shortened = {**value, "ttlMs": UNCONFIRMED_TTL_MS}
-    return json.dumps(shortened, ensure_ascii=False, separators=(",", ":")).encode()
-
-
 def _write_change(name: str, params: Mapping[str, Any] | None = None) -> bytes:
     message = {"jsonrpc": "2.0", "method": f"notifications/{name}/list_changed"}
     return write_line(message | ({"params": params} if params else {}))
-
-
-def _read_chunk(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, CHUNK_BYTES)
-    except OSError:
-        return b""

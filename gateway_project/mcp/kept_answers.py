@@ -17,17 +17,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gateway_project import VERSION
 
 FOLDER: Final = "first-answers"
 MAX_AGE_S: Final = 3 * 86_400
 """An answer that no gateway has confirmed for so long is not given any more."""
+UNCONFIRMED_TTL_MS: Final = 2_000
+"""Cache lifetime of a kept list: a client that cannot be notified soon asks again."""
 MAX_FILES: Final = 200
 MAX_ANSWER_BYTES: Final = 16_000_000
 _OTHERS_MODE_MASK: Final = 0o077
-_SETTING_PREFIXES: Final = ("FOREGATE_", "DATABASE_URL", "DJANGO_SETTINGS_MODULE")
+SETTING_PREFIXES: Final = ("FOREGATE_", "DATABASE_URL", "DJANGO_SETTINGS_MODULE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,9 +122,7 @@ def digest_setup(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return a digest of what decides a gateway's answers: program, options and settings."""
     code = Path(__file__).resolve().parents[1]
     settings = {
-        name: value
-        for name, value in environ.items()
-        if name.upper().startswith(_SETTING_PREFIXES)
+        name: value for name, value in environ.items() if name.upper().startswith(SETTING_PREFIXES)
     }
     libraries = [
         (path, _read_mtime(path)) for path in sys.path if path.endswith(("-packages", ".zip"))
@@ -134,6 +134,14 @@ def digest_setup(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
         settings,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def shorten_lifetime(value: Mapping[str, Any], result: bytes) -> bytes:
+    """Return a result that a client caches only briefly if it differs between callers."""
+    if value.get("cacheScope") != "private" or value.get("ttlMs", 0) <= UNCONFIRMED_TTL_MS:
+        return result
+    shortened = {**value, "ttlMs": UNCONFIRMED_TTL_MS}
+    return json.dumps(shortened, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _list_code(code: Path) -> Iterator[tuple[str, int, int]]:

@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 FIRST_FREE_FD: Final = 3
+CHUNK_BYTES: Final = 256 * 1024
 EX_UNAVAILABLE: Final = 69  # of sysexits.h
 
 _claimed_wires: list[ProtocolWire] = []
@@ -31,6 +32,13 @@ class ProtocolWire:
 
     read_fd: int
     write_fd: int
+
+    def read_chunk(self) -> bytes:
+        """Return what the client has sent, once it has; empty if it has gone."""
+        try:
+            return os.read(self.read_fd, CHUNK_BYTES)
+        except OSError:
+            return b""
 
 
 def claim_wire() -> ProtocolWire:

@@ -34,7 +34,7 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
 
 
-EIGHT = pytest.mark.parametrize("client", clients.CLIENTS.values(), ids=clients.CLIENTS)
+EACH_CLIENT = pytest.mark.parametrize("client", clients.CLIENTS.values(), ids=clients.CLIENTS)
 
 
 def path_of(client, folder):
@@ -96,7 +96,7 @@ def documents(draw, client):
     return draw(st.sampled_from([b"", BOM])) + text.encode()
 
 
-@EIGHT
+@EACH_CLIENT
 @settings(max_examples=30)
 @given(st.data())
 def test_import_connect_undo_leaves_every_byte(client, tmp_path_factory, data):
@@ -129,7 +129,7 @@ def test_import_connect_undo_leaves_every_byte(client, tmp_path_factory, data):
     assert unplug(target, folder).change == "unchanged"
 
 
-@EIGHT
+@EACH_CLIENT
 @settings(max_examples=30)
 @given(st.data())
 def test_undo_of_a_changed_file_removes_only_the_entry(client, tmp_path_factory, data):
@@ -149,7 +149,7 @@ def test_undo_of_a_changed_file_removes_only_the_entry(client, tmp_path_factory,
     assert path.read_bytes().endswith(end)
 
 
-@EIGHT
+@EACH_CLIENT
 def test_a_missing_file_is_made_and_deleted_again_with_its_folders(client, tmp_path):
     path = path_of(client, tmp_path / "new" / "folder")
     target = ClientTarget(client=client, path=path, name="foregate")
@@ -159,7 +159,7 @@ def test_a_missing_file_is_made_and_deleted_again_with_its_folders(client, tmp_p
     assert not (tmp_path / "new").exists()
 
 
-@EIGHT
+@EACH_CLIENT
 def test_a_dry_run_shows_the_change_and_writes_nothing(client, tmp_path):
     path = path_of(client, tmp_path)
     target = ClientTarget(client=client, path=path, name="foregate")
@@ -173,7 +173,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(client, tmp_path):
     assert path.read_bytes() == content
 
 
-@EIGHT
+@EACH_CLIENT
 def test_reconnecting_with_another_user_is_undone_to_the_original_file(client, tmp_path):
     path = path_of(client, tmp_path)
     content = b"x = 1\n" if client.is_toml else b'{ "x": 1 }'
@@ -186,7 +186,7 @@ def test_reconnecting_with_another_user_is_undone_to_the_original_file(client, t
     assert path.read_bytes() == content
 
 
-@EIGHT
+@EACH_CLIENT
 def test_another_server_of_that_name_is_not_touched(client, tmp_path):
     path = path_of(client, tmp_path)
     entry = {"command": "other"}
@@ -216,7 +216,7 @@ BROKEN = [
 ]
 
 
-@EIGHT
+@EACH_CLIENT
 @pytest.mark.parametrize("content", BROKEN, ids=range(len(BROKEN)))
 def test_an_ambiguous_file_is_refused_in_one_line(client, tmp_path, content):
     path = path_of(client, tmp_path)

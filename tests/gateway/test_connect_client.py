@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from gateway_project.access.callers import UnknownUser
+from gateway_project.mcp import rehearsal
 from tests.factories import UserFactory
 
 
@@ -52,6 +53,25 @@ def test_a_dry_run_shows_the_difference(tmp_path):
     assert "+tool_timeout_sec = 3600" in out
     assert "would be connected" in out
     assert not (tmp_path / ".codex").exists()
+
+
+def test_the_first_answers_to_a_client_that_waits_little_are_prepared(home, monkeypatch):
+    asked = []
+
+    def rehearse(command, params, *, environ):
+        asked.append((command[-1], params["clientInfo"]["name"], environ))
+
+    monkeypatch.setattr(rehearsal, "rehearse", rehearse)
+    monkeypatch.setenv("FOREGATE_LOG_LEVEL", "debug")  # of this command, not of the client
+    run("codex", "--dry-run")
+    run("codex")
+    run("codex")
+    run("codex", "--undo")
+    [(command, client, environ)] = asked
+    assert (command, client) == ("run_gateway", "codex-mcp-client")
+    assert environ["FOREGATE_HOME"] == str(home)
+    assert "PATH" in environ
+    assert "FOREGATE_LOG_LEVEL" not in environ
 
 
 def test_settings_of_other_servers_are_not_shown(tmp_path):

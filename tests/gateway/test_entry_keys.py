@@ -21,7 +21,7 @@ def read(client, **keys):
     return found.entries[0] if found.entries else found.problems[0]
 
 
-KEYS = {name: client.rules for name, client in clients.ALL_CLIENTS.items()}
+KEYS = {name: client.rules for name, client in clients.CLIENTS.items()}
 RESTRICTIONS = [
     (client, key, rule.use)
     for client, rules in KEYS.items()
@@ -160,5 +160,5 @@ def test_what_happens_to_each_key_is_documented(client):
 
 def test_lists_outside_of_entries_are_documented():
     page = (Path(__file__).parents[2] / "docs/clients.md").read_text("utf-8")
-    for path in [path for one in clients.ALL_CLIENTS.values() for path in one.tool_switches]:
+    for path in [path for one in clients.CLIENTS.values() for path in one.tool_switches]:
         assert f"`{'.'.join(path)}`" in page

@@ -1,9 +1,13 @@
 """Servers that are installed in Claude Desktop as extensions."""
 
 import json
+import os
+import zipfile
+from pathlib import Path
 
 import pytest
 
+from gateway_project.client_config import extension
 from gateway_project.client_config.read_config import UnreadableConfig, gather_servers
 from tools.upstream.interpolate import interpolate_text
 
@@ -98,7 +102,39 @@ def test_an_extension_that_cannot_be_started_is_named(install, config):
     assert "server 'notes'" in found.problems[0]
 
 
-def test_a_packed_extension_is_named_with_what_to_do(tmp_path):
-    (tmp_path / "notes.mcpb").write_bytes(b"PK\x03\x04")
-    with pytest.raises(UnreadableConfig, match="is a packed extension; install it"):
-        gather_servers(str(tmp_path / "notes.mcpb"))
+def pack(path, **files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            entry = zipfile.ZipInfo(name.replace("_", "."))
+            entry.external_attr = 0o755 << 16
+            archive.writestr(entry, text)
+    return str(path)
+
+
+def test_a_packed_extension_is_unpacked_once_into_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOREGATE_HOME", str(tmp_path / "home"))
+    server = {"type": "binary", "mcp_config": {"command": "${__dirname}/run.sh"}}
+    manifest = json.dumps({"name": "notes", "server": server})
+    path = pack(tmp_path / "notes.mcpb", manifest_json=manifest, run_sh="#!/bin/sh")
+    for _ in range(2):
+        [entry] = gather_servers(path).entries
+        assert entry.name == "notes"
+        command = Path(entry.command)
+        assert command.read_text() == "#!/bin/sh"
+        assert os.access(command, os.X_OK)
+    assert command.is_relative_to(tmp_path / "home/extensions")
+    assert len(list((tmp_path / "home/extensions").iterdir())) == 1
+
+
+@pytest.mark.parametrize(("limit", "why"), [(10**6, "no manifest.json"), (1, "too much")])
+def test_an_archive_that_is_no_extension_is_not_unpacked(tmp_path, monkeypatch, limit, why):
+    monkeypatch.setenv("FOREGATE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(extension, "MAX_UNPACKED_BYTES", limit)
+    files = {"manifest_json": "{}"} if limit == 1 else {"other_json": "{}"}
+    path = pack(tmp_path / "notes.mcpb", **files)
+    with pytest.raises(UnreadableConfig, match=why):
+        gather_servers(path)
+    (tmp_path / "notes.mcpb").write_bytes(b"PK")
+    with pytest.raises(UnreadableConfig, match="cannot be unpacked"):
+        gather_servers(path)
+    assert not list((tmp_path / "home/extensions").iterdir())

@@ -70,10 +70,11 @@ class Process:
     """A gateway process as its client sees it: first answers, then a gateway that takes over."""
 
     def __init__(self, home, gateway, *, setup="setup"):
+        self.watched = []  # whether, at each change
         (self.read_fd, self.to_gateway), (self.from_gateway, self.write_fd) = os.pipe(), os.pipe()
         self.gateway = gateway
         wire = ProtocolWire(read_fd=self.read_fd, write_fd=self.write_fd)
-        self.first = FirstAnswers(wire, home, setup=setup)
+        self.first = FirstAnswers(wire, home, setup=setup, watch=self._watch)
         self._output = os.fdopen(self.from_gateway, "rb")
         self.needed = threading.Event()
         self.first.call_when_needed(self.needed.set)
@@ -81,14 +82,23 @@ class Process:
     def send(self, *messages):
         os.write(self.to_gateway, b"".join(json.dumps(m).encode() + b"\n" for m in messages))
 
+    def _watch(self, _):
+        self.watched.append(True)
+        return self
+
+    def end(self):
+        self.watched.append(False)
+
     def receive(self):
         return json.loads(self._output.readline())
 
     def load(self):
         """Have the gateway take over; return what the client receives of it."""
         received = []
-        for line in self.first.hand_over().unsent.splitlines():
+        lines = self.first.hand_over().unsent.splitlines()
+        for line in lines:
             self.first.note_input(line)
+        for line in lines:
             for message in self.gateway.answer(line):
                 written = json.dumps(message, separators=(",", ":")).encode() + b"\n"
                 received += self.first.filter_output(written).splitlines()
@@ -284,12 +294,12 @@ def test_the_name_of_a_client_decides_which_tools_it_is_shown_and_nothing_else(b
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_stateless_client_of_another_version_is_shown_tools_of_its_own(begin):
+def test_a_client_that_was_updated_is_shown_the_tools_that_it_was_shown_before(begin):
     process = begin()
     other = {"io.modelcontextprotocol/clientInfo": {"name": "test", "version": "2"}}
     process.send(request("tools/list", 2, _meta=META | other))
     process.first.start()
-    assert process.needed.wait(PATIENCE_S)
+    assert process.receive()["result"] == {"tools": [{"name": "a"}]}
 
 
 @pytest.mark.usefixtures("kept")
@@ -401,3 +411,23 @@ def test_a_client_that_leaves_needs_the_gateway_once_it_loads(begin):
     os.close(process.to_gateway)
     process.to_gateway = read_end
     assert process.needed.wait(PATIENCE_S)
+
+
+def test_a_client_is_watched_until_it_has_the_answers_that_were_not_kept(begin, gateway):
+    first = begin()
+    gateway.results["tools/list"] = {
+        "tools": [],
+        "_meta": {"foregate/error": {"code": "starting"}},
+    }
+    first.serve(hello(), INITIALIZED, request("tools/list", 2))
+    assert first.watched == [True]  # it was told to ask again
+    gateway.results["tools/list"] = {"tools": []}
+    second = begin()
+    second.serve(hello(), INITIALIZED, request("tools/list", 2))
+    assert second.watched == [True, False]
+    third = begin()
+    third.send(hello(), INITIALIZED, request("tools/list", 2))
+    third.first.start()
+    third.receive()
+    third.load()
+    assert third.watched == []

@@ -26,8 +26,9 @@ def build(client, path="/home/ann/x.json", **fields):
         ("vscode", {"type": "stdio"}),
         ("windsurf", {}),
         ("zed", {"source": "custom"}),
-        ("codex", {"tool_timeout_sec": 3_600}),
+        ("codex", {"startup_timeout_sec": 60, "tool_timeout_sec": 3_600}),
         ("gemini", {}),
+        ("copilot-cli", {"type": "local", "tools": ["*"]}),
     ],
 )
 def test_the_entry_is_written_in_the_clients_words(client, beside):
@@ -38,6 +39,15 @@ def test_user_and_home_options_are_included():
     found = build("cursor", user="ann", env={"FOREGATE_HOME": "/srv/fg"})
     assert found["args"] == [*STARTED["args"], "--user", "ann"]
     assert found["env"] == {"FOREGATE_HOME": "/srv/fg"}
+
+
+@pytest.mark.parametrize("client", ["opencode", "kilo"])
+def test_arguments_are_joined_to_the_command_where_the_client_wants_it(client):
+    found = build(client, env={"FOREGATE_HOME": "/srv/fg"})
+    assert (found["type"], found["enabled"]) == ("local", True)
+    assert found["command"] == [STARTED["command"], *STARTED["args"]]
+    assert found["environment"] == {"FOREGATE_HOME": "/srv/fg"}
+    assert not {"args", "env"} & found.keys()
 
 
 def test_a_client_on_windows_is_led_into_wsl():
@@ -54,7 +64,8 @@ def test_a_client_on_windows_is_led_into_wsl():
 
 
 @pytest.mark.parametrize(
-    "client", ["claude-code", "cursor", "vscode", "windsurf", "codex", "gemini"]
+    "client",
+    sorted(clients.CLIENTS.keys() - {"claude-desktop", "zed", "lm-studio", "junie"}),
 )
 def test_a_running_gateway_is_reached_with_a_token_from_a_variable(client):
     found = build(client, url="http://localhost:8420/mcp")
@@ -63,7 +74,7 @@ def test_a_running_gateway_is_reached_with_a_token_from_a_variable(client):
     assert "command" not in found
 
 
-@pytest.mark.parametrize("client", ["claude-desktop", "zed"])
+@pytest.mark.parametrize("client", ["claude-desktop", "zed", "lm-studio", "junie"])
 def test_a_client_that_cannot_send_a_token_is_refused_with_instructions(client):
     with pytest.raises(EntryNotSupported, match="without --http"):
         build(client, url="http://localhost:8420/mcp")

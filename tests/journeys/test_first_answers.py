@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.journeys.gateways import BASE, JOURNEY_S, META, PYTHON, Installation
@@ -71,6 +75,7 @@ class Process:
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            start_new_session=True,
         )
 
     def send(self, *messages: dict[str, Any]) -> None:
@@ -144,4 +149,29 @@ def test_a_client_that_only_looks_loads_nothing(
     warm = begin(tmp_path / "never")
     warm.send(*CONVERSATIONS["handshake"])
     assert [warm.receive(), warm.receive()] == expected
+    assert warm.close() == 0
+
+
+def test_a_client_that_kills_a_start_before_it_answers_is_answered_at_the_next_one(
+    begin: Callable[..., Process], tmp_path: Path, home: Path
+) -> None:
+    release = tmp_path / "release"
+    cold = begin(release)
+    cold.send(request(1, "initialize", **HELLO))
+    deadline = time.monotonic() + JOURNEY_S
+    while not psutil.Process(cold.process.pid).children():  # of the process that asks again
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    watching = psutil.Process(cold.process.pid).children()[0]
+    while os.getpgid(watching.pid) == cold.process.pid:  # it is not in a session of its own yet
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(cold.process.pid, signal.SIGKILL)
+    release.touch()
+    psutil.wait_procs([watching], JOURNEY_S)
+    release.unlink()
+
+    warm = begin(release)
+    warm.send(*CONVERSATIONS["handshake"])
+    assert [warm.receive()["id"], warm.receive()["id"]] == [1, 2]
     assert warm.close() == 0

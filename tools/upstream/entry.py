@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from tempfile import gettempdir
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
+from mcp import MCPError
+
+from gateway_project.foundation.caller import GATEWAY, LOCAL_KINDS, Caller, SessionKey
+from gateway_project.foundation.home import find_client_folder
 from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.shares import Bound
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.connection import Connection
 from tools.upstream.downstream import Downstream
-from tools.upstream.errors import TooManySessions
+from tools.upstream.errors import NoClientFolder, TooManySessions
 from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
@@ -23,6 +30,8 @@ from tools.upstream.status import ServerStatus, combine_statuses
 from tools.upstream.supervise import Admit, Supervisor
 from tools.upstream.supervisor_context import SupervisorContext
 
+ROOTS_TIMEOUT_S: Final = 5.0
+"""A client that has not named its roots by then is taken to work where it started the gateway."""
 SupervisorKey = SessionKey | str
 """`client_key` of a caller, or only its user if the server distinguishes users but not clients."""
 
@@ -43,6 +52,9 @@ class ServerEntry:
     it has done so on a shared connection: where only one client uses that, it becomes that
     client's own, which is asked; else nobody is asked, and each client's next request is sent on
     a connection of its own.
+
+    A server that works in the client's folder starts with that of its caller; to list the tools,
+    with the gateway's.
 
     Args:
         spec: The server's entry.
@@ -73,6 +85,7 @@ class ServerEntry:
             on_status=lambda own: report_status(self.status() if self._per_caller else own),
         )
         self._group = group
+        self._uses_folder = spec.uses_client_folder
         self._per_caller: dict[SupervisorKey, Supervisor] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.asks_for_roots: bool = (
@@ -98,20 +111,35 @@ class ServerEntry:
         """As of `Supervisor`, on any connection."""
         return any(supervisor.announces_tools for supervisor in self._supervisors())
 
-    def get_supervisor(self, caller: Caller, downstream: Downstream) -> Supervisor:
+    def get_supervisor(
+        self, caller: Caller, downstream: Downstream, *, folder: str = ""
+    ) -> Supervisor:
         """Return the supervisor that serves a caller.
+
+        Args:
+            caller: Whose request it is.
+            downstream: The client behind it.
+            folder: Where it works, if the server works there; empty: as before, or as the caller
+                says.
 
         Raises:
             TooManySessions: If all per-caller connections are in use.
+            NoClientFolder: If the server works in the client's folder, and there is none.
         """
         key = self.find_key(caller, downstream)
         if key is None:
             return self.main
         supervisor = self._per_caller.get(key)
+        if supervisor is not None and folder and supervisor.spec != self._fill_folder(folder):
+            self._end_own(key)
+            supervisor = None
         if supervisor is None:
+            spec = self._fill_folder(folder or caller.folder)
             self._make_room(key)
             owner = downstream if key == caller.client_key else None
-            supervisor = self._per_caller[key] = self._make_supervisor(caller, owner=owner)
+            supervisor = self._per_caller[key] = self._make_supervisor(
+                caller, spec=spec, owner=owner
+            )
             if owner is not None:
                 self._move_followers(caller, supervisor)
         return supervisor
@@ -146,8 +174,9 @@ class ServerEntry:
         Returns:
             The result, and what removes the server's secrets from texts.
         """
+        folder = await self._find_folder(caller, request.downstream)
         while True:
-            supervisor = self.get_supervisor(caller, request.downstream)
+            supervisor = self.get_supervisor(caller, request.downstream, folder=folder)
 
             async def admit_caller(
                 connection: Connection, supervisor: Supervisor = supervisor
@@ -186,6 +215,33 @@ class ServerEntry:
         key = caller.client_key
         own.subscriptions.take_over(shared.retain_followers(lambda follower: follower != key))
 
+    async def _find_folder(self, caller: Caller, downstream: Downstream) -> str:
+        """Return where a client works: its first root, else where it started the gateway.
+
+        Only that of a process on this machine counts: other clients could name any folder.
+        """
+        if not self._uses_folder:
+            return ""
+        ask = downstream.ask if downstream.has_roots and caller.kind in LOCAL_KINDS else None
+        if ask is not None:
+            with suppress(MCPError, TimeoutError):
+                async with asyncio.timeout(ROOTS_TIMEOUT_S):
+                    answer = await ask("roots/list", {})
+                return next(_read_root_folders(answer), caller.folder)
+        return caller.folder
+
+    def _fill_folder(self, folder: str) -> ServerSpec:
+        """Return the entry for a caller who works in a folder.
+
+        Raises:
+            NoClientFolder: If it needs one, and there is none.
+        """
+        if not self._uses_folder:
+            return self.spec
+        if not os.path.isdir(folder):
+            raise NoClientFolder(folder, server=self.spec.name)
+        return self.spec.fill_client_folder(folder)
+
     def _supervisors(self) -> list[Supervisor]:
         return [self.main, *self._per_caller.values()]
 
@@ -193,6 +249,7 @@ class ServerEntry:
         self,
         caller: Caller,
         *,
+        spec: ServerSpec | None = None,
         owner: Downstream | None = None,
         predecessor: Supervisor | None = None,
         after: Iterable[asyncio.Task[None]] = (),
@@ -200,8 +257,11 @@ class ServerEntry:
         def claim(flight: InFlightRequest | None) -> bool:
             return self._claim_for_roots(supervisor, flight)
 
+        if spec is None:
+            own_folder = find_client_folder(self._shared.environment.environ) or gettempdir()
+            spec = self.spec.fill_client_folder(own_folder) if self._uses_folder else self.spec
         supervisor = Supervisor(
-            self.spec,
+            spec,
             self._shared,
             group=self._group,
             caller=caller,
@@ -257,10 +317,23 @@ class ServerEntry:
             raise TooManySessions(
                 server=self.spec.name, limit=limit if is_full else counts[user], is_own=not is_full
             )
-        evicted = self._per_caller.pop(min(idle, key=lambda key: idle[key]))
+        self._end_own(min(idle, key=lambda key: idle[key]))
+
+    def _end_own(self, key: SupervisorKey) -> None:
+        """End a caller's own connection."""
+        evicted = self._per_caller.pop(key)
         self._ending.add(evicted.task)
         evicted.task.add_done_callback(self._ending.discard)
         evicted.end()
+
+
+def _read_root_folders(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the folders that a client's roots name."""
+    roots = answer.get("roots")
+    for root in roots if isinstance(roots, list) else ():
+        uri = root.get("uri") if isinstance(root, Mapping) else None
+        if isinstance(uri, str) and uri.startswith("file:"):
+            yield url2pathname(urlsplit(uri).path)
 
 
 def _find_user(key: SupervisorKey) -> str:

@@ -82,6 +82,21 @@ class UnsetVariable(UpstreamError):
         self.field = field
 
 
+class NoClientFolder(UpstreamError):
+    """A server works in the client's folder, and the caller has none."""
+
+    code = "no_client_folder"
+
+    def __init__(self, folder: str, *, server: str) -> None:
+        problem = f"{folder}, is not on this machine" if folder else "is not known"
+        super().__init__(
+            f"works in the folder of the client (`${{client:folder}}`), which {problem}; call it "
+            "from a client that starts Foregate itself in a project's folder",
+            server=server,
+        )
+        self.public_reason = "it works in the client's folder, and this client has none"
+
+
 class SecretsUnreadable(UpstreamError):
     """No key of this installation opens the secrets of the server's entry."""
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from tools.upstream.errors import UnsetVariable
 
 # `env:` is how VS Code spells it; other `${…}` forms are not ours and stay as they are.
+CLIENT_FOLDER = "${client:folder}"
+"""In an entry: the folder in which the calling client works. No form of a variable."""
 _FORM = r"(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}"
 _REFERENCE = re.compile(rf"\$\$\{{|\$\{{{_FORM}")
 _MISLEADING = re.compile(rf"(?<=\$)\$\{{|\$\{{(?={_FORM})")

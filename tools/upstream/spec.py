@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tools.upstream.errors import SecretsUnreadable
-from tools.upstream.interpolate import find_variables, interpolate_text
+from tools.upstream.interpolate import (
+    CLIENT_FOLDER,
+    escape_text,
+    find_variables,
+    interpolate_text,
+)
 from tools.upstream.known_secrets import collect_known_secrets
 
 # The few variables that programs commonly need. The gateway's other variables, such as its keys
@@ -66,6 +71,38 @@ class ServerSpec:
     connect_timeout_s: float = 30.0
     call_timeout_s: float = 300.0
     unreadable: str = ""
+
+    def __post_init__(self) -> None:
+        """Make a server that works in the client's folder one of each caller."""
+        if self.uses_client_folder:
+            object.__setattr__(self, "session", "per_caller")
+
+    @property
+    def uses_client_folder(self) -> bool:
+        """Whether the entry names the folder in which the client works."""
+        texts = (self.command, *self.args, *self.env.values(), self.cwd or "")
+        return any(CLIENT_FOLDER in text for text in texts)
+
+    def fill_client_folder(self, folder: str) -> ServerSpec:
+        """Return the entry with the folder in which a client works.
+
+        Example:
+            >>> spec = ServerSpec(name="files", command="fs", args=("--in=${client:folder}",))
+            >>> spec.session, spec.fill_client_folder("/p").args
+            ('per_caller', ('--in=/p',))
+        """
+
+        def fill(text: str) -> str:
+            return text.replace(CLIENT_FOLDER, escape_text(folder))
+
+        return replace(
+            self,
+            command=fill(self.command),
+            args=tuple(map(fill, self.args)),
+            env={name: fill(value) for name, value in self.env.items()},
+            cwd=fill(self.cwd) if self.cwd else None,
+            session=self.session,
+        )
 
     @property
     def is_personal(self) -> bool:

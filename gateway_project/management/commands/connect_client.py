@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from argparse import ArgumentParser
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,12 @@ from gateway_project.client_config.own_entry import EntryNotSupported
 from gateway_project.client_config.raw_file import UnreadableConfig
 from gateway_project.foundation.home import default_home
 from gateway_project.management.refusals import refusing
+from gateway_project.mcp import rehearsal
+from gateway_project.mcp.kept_answers import SETTING_PREFIXES
 from tools.hidden_text import reveal_hidden
 from tools.upstream import remote_entry
 
+WRITTEN = ("connected", "updated")
 BACKUP_FOLDER = Path("backups") / "clients"
 
 
@@ -53,6 +58,12 @@ class Command(BaseCommand):
         )
         with refusing(UnreadableConfig, EntryNotSupported):
             outcome = _change_config(target, options)
+        if (
+            outcome.change in WRITTEN
+            and client.opening
+            and not (options["dry_run"] or options["http"])
+        ):
+            _prepare_first_answers(client, _build_entry(target, options))
         if options["json"]:
             self.stdout.write(json.dumps(_make_report(outcome, options), indent=2))
         else:
@@ -89,6 +100,18 @@ def _config_path(client: KnownClient, options: dict[str, Any]) -> Path:
     return project
 
 
+def _prepare_first_answers(client: KnownClient, wanted: Mapping[str, Any]) -> None:
+    """Start the gateway as the client will, so that the answers to its first requests are kept."""
+    settings_of_this = [name for name in os.environ if name.startswith(SETTING_PREFIXES)]
+    environ = {name: os.environ[name] for name in os.environ.keys() - settings_of_this}
+    with suppress(OSError):  # without, the first start is answered by the gateway itself
+        rehearsal.rehearse(
+            [wanted["command"], *wanted["args"]],
+            client.opening,
+            environ=environ | wanted.get("env", {}),
+        )
+
+
 def _change_config(target: ClientTarget, options: dict[str, Any]) -> ConnectOutcome:
     record_store = ConnectionRecords(settings.FOREGATE.home / BACKUP_FOLDER)
     at, dry_run = datetime.now(UTC), options["dry_run"]
@@ -98,6 +121,11 @@ def _change_config(target: ClientTarget, options: dict[str, Any]) -> ConnectOutc
         raise CommandError(f"--http {options['http']}: {problem}")
     if options["user"]:
         callers.caller_for_user(options["user"], kind="command")
+    wanted = _build_entry(target, options)
+    return connect.connect(target, wanted, record_store=record_store, at=at, dry_run=dry_run)
+
+
+def _build_entry(target: ClientTarget, options: dict[str, Any]) -> dict[str, Any]:
     home = settings.FOREGATE.home
     launch = own_entry.describe_own_launch(
         base=settings.BASE_DIR,
@@ -105,8 +133,7 @@ def _change_config(target: ClientTarget, options: dict[str, Any]) -> ConnectOutc
         url=options["http"],
         home=None if home == default_home() else home,
     )
-    wanted = own_entry.build_entry(target.client, target.path, launch)
-    return connect.connect(target, wanted, record_store=record_store, at=at, dry_run=dry_run)
+    return own_entry.build_entry(target.client, target.path, launch)
 
 
 def _list_hints(options: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-PROTOCOL_VERSION: Final = 2
+PROTOCOL_VERSION: Final = 3
 WELCOME: Final = "welcome"
 SALT_BYTES: Final = 16
 _SETTING_PREFIXES: Final = ("FOREGATE_", "DATABASE_URL")

@@ -34,10 +34,10 @@ class ServeClient(Protocol):
         """Serve until the client has gone."""
 
 
-AdmitUser = Callable[[str, str | None], Awaitable[ServeClient]]
+AdmitUser = Callable[[str, str | None, str], Awaitable[ServeClient]]
 """Returns the function that serves a user, by name, within a tool group; raises `AttachRefused`.
 
-The group None limits them to none.
+The group None limits them to none. The last argument is the folder in which the client works.
 """
 
 
@@ -204,8 +204,8 @@ class SocketWriter:
             await self._writer.drain()
 
 
-def _read_greeting(greeting: bytes) -> tuple[str, str | None]:
-    """Return the names of the user and of the tool group in a greeting.
+def _read_greeting(greeting: bytes) -> tuple[str, str | None, str]:
+    """Return the names of the user and of the tool group in a greeting, and the client's folder.
 
     Raises:
         ValueError: If the line is not a greeting.
@@ -215,4 +215,4 @@ def _read_greeting(greeting: bytes) -> tuple[str, str | None]:
         raise ValueError("no greeting")  # noqa: TRY004 - one error type for the caller
     if not isinstance(message.get("group"), str | None):
         raise ValueError("no greeting")  # noqa: TRY004
-    return message["user"], message.get("group")
+    return message["user"], message.get("group"), str(message.get("folder") or "")

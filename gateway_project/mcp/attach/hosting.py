@@ -101,7 +101,7 @@ class AttachHosting:
             raise AttachRefused("it does not serve yet")
         return gateway.variables
 
-    async def _admit_user(self, user: str, group: str | None) -> ServeClient:
+    async def _admit_user(self, user: str, group: str | None, folder: str) -> ServeClient:
         prepared = await self._runtime.get_prepared()
         if prepared.find_caller is None:
             raise AttachRefused("it serves no other")
@@ -111,7 +111,7 @@ class AttachHosting:
         except (LookupError, NotReady) as error:
             raise AttachRefused(str(error)) from None
         rights = AttachedRights(caller, find_caller, self._runtime.readiness)
-        return _Attachment(self._server, rights, self._runtime.readiness, self._in_flight)
+        return _Attachment(self._server, rights, folder, self._runtime.readiness, self._in_flight)
 
 
 class AttachedRights:
@@ -161,11 +161,13 @@ class _Attachment:
         self,
         server: Server[Any],
         rights: AttachedRights,
+        folder: str,
         readiness: Readiness,
         in_flight: InFlightCounter,
     ) -> None:
         self._server = server
         self._rights = rights
+        self._folder = folder
         self._readiness = readiness
         self._in_flight = in_flight
 
@@ -174,7 +176,9 @@ class _Attachment:
         idle = self._in_flight.wait_until_idle
         async with TaskGroup() as group:
             following = group.create_task(self._rights.follow())
-            with callers.bind_connection_caller(self._rights.get_caller) as find_caller:
+            with callers.bind_connection_caller(
+                self._rights.get_caller, folder=self._folder
+            ) as find_caller:
                 async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
                     await self._server.run(received, sent, options)
                 self._record_end(find_caller)

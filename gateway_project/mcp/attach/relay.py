@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from gateway_project.foundation.home import find_client_folder
 from gateway_project.mcp.attach import hello, sockets
 from gateway_project.mcp.conversation import (
     Conversation,
@@ -23,12 +24,11 @@ from gateway_project.mcp.conversation import (
     read_response_id,
 )
 from gateway_project.mcp.first_answers import FirstAnswers
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import CHUNK_BYTES, ProtocolWire
 
 HELLO_TIMEOUT_S: Final = 5.0
 """A host that has not answered by then is skipped; generous, for busy machines."""
 MAX_HELLO_BYTES: Final = 1_000_000
-CHUNK_BYTES: Final = 256 * 1024
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,10 @@ def attach_to_gateway(
             continue
         try:
             reason = _negotiate(
-                connection, {"user": user, "group": group}, exposure=exposure, environ=environ
+                connection,
+                {"user": user, "group": group, "folder": find_client_folder(environ)},
+                exposure=exposure,
+                environ=environ,
             )
         except OSError as error:
             reason = str(error) or "it did not answer"
@@ -221,7 +224,7 @@ class _RelayPump:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if self._stop_read in ready:
                 return
-            chunk = _read_chunk(self._wire.read_fd)
+            chunk = self._wire.read_chunk()
             if not chunk:
                 self.client_ended = True
                 with suppress(OSError):
@@ -283,13 +286,6 @@ class _RelayPump:
             return self._connection.recv(CHUNK_BYTES)
         except OSError:
             return b""
-
-
-def _read_chunk(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, CHUNK_BYTES)
-    except OSError:
-        return b""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -28,7 +28,7 @@ class Hosting:
     """A host in a thread of its own, whose clients get every line back, marked."""
 
     def __init__(self, home, *, exposure="meta", variables=(), environ=None):
-        self.home, self.users, self.groups = home, [], []
+        self.home, self.users, self.groups, self.folders = home, [], [], []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._up = threading.Event()
@@ -41,7 +41,8 @@ class Hosting:
         )
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
 
-    async def _admit(self, user, group):
+    async def _admit(self, user, group, folder):
+        self.folders.append(folder)
         self.groups.append(group)
         if user == "nobody":
             raise AttachRefused("no active user 'nobody'")
@@ -204,10 +205,13 @@ def test_a_client_is_handed_to_another_gateway_transparently(tmp_path):
             assert json.loads(read.readline())["id"] == 1
 
 
-def test_the_host_is_told_the_tool_group_of_a_client(tmp_path):
+def test_the_host_is_told_the_tool_group_and_the_folder_of_a_client(tmp_path, monkeypatch):
     with Hosting(tmp_path) as hosting:
-        connection = attach_to_gateway(
-            tmp_path, user="ann", group="desk", exposure="meta", environ={}
-        )
-        connection.close()
-        assert hosting.groups == ["desk"]
+        for folder, environ in (("/", {}), (tmp_path, {}), ("/", {"CLAUDE_PROJECT_DIR": "/p"})):
+            monkeypatch.chdir(folder)
+            connection = attach_to_gateway(
+                tmp_path, user="ann", group="desk", exposure="meta", environ=environ
+            )
+            connection.close()
+        assert hosting.groups == ["desk"] * 3
+        assert hosting.folders == ["", str(tmp_path), "/p"]

@@ -15,6 +15,7 @@ EXAMPLES: list[UpstreamError] = [
     errors.UpstreamError("broke down; see the log", server="s"),
     errors.UnknownServer("s"),
     errors.UnsetVariable(variable="KEY", field="env.KEY", server="s"),
+    errors.NoClientFolder("/p", server="s"),
     errors.SecretsUnreadable("no key opens env.KEY; enter it anew", server="s"),
     errors.SpawnFailed("command 'x' was not found", server="s"),
     errors.ServerExited(server="s", how="exited with code 1 while starting", last_stderr="bye"),
