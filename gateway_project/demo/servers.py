@@ -17,7 +17,7 @@ DEMO_SOURCE = "demo"
 _NODE_FOLDERS = ("node/demo", ".venv/node/demo")
 """Of the wheel, and of requirements/setup.sh."""
 _NODE_PACKAGES = "node_modules/@modelcontextprotocol"
-_SET_UP = ("requirements/setup.sh", "node-demo", "node-console")
+_SET_UP = ("/bin/sh", "requirements/setup.sh", "node-demo", "node-console")
 _REMEDY = "`make demo` installs it, and so does the extra foregate[demo]"
 _NOTES_TEXT = """Foregate demonstration
 ======================
@@ -40,7 +40,7 @@ def install_beside(base: Path) -> Iterator[None]:
         yield
         return
     set_up = subprocess.Popen(
-        ["sh", *_SET_UP], cwd=base, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        _SET_UP, cwd=base, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     try:
         yield

@@ -65,9 +65,7 @@ def create_backup(
         ) from None
 
 
-def save_before(
-    step: str, folder: Path, *, at: datetime, using: str = DEFAULT_DB_ALIAS
-) -> Path:
+def save_before(step: str, folder: Path, *, at: datetime, using: str = DEFAULT_DB_ALIAS) -> Path:
     """Back up to `before-<step>-<time>.backup`, and remove what killed steps left of such files.
 
     Args:

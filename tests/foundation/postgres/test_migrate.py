@@ -160,9 +160,7 @@ def test_data_is_saved_before_a_process_migrates_it(
 ) -> None:
     alias, folder = upgraded
     found: list[list[str]] = []
-    monkeypatch.setattr(
-        migrate, "call_command", lambda *_, **__: found.append(os.listdir(folder))
-    )
+    monkeypatch.setattr(migrate, "call_command", lambda *_, **__: found.append(os.listdir(folder)))
     assert len(migrate.migrate_once(using=alias)) == 1
     [[name]] = found
     with (folder / name).open("rb") as file:
@@ -176,5 +174,5 @@ def test_data_that_cannot_be_saved_is_not_migrated(
     alias, folder = upgraded
     folder.touch()
     monkeypatch.setattr(migrate, "call_command", pytest.fail)
-    with pytest.raises(migrate.MigrationsPending, match="cannot use .*backups.*--no-backup"):
+    with pytest.raises(migrate.MigrationsPending, match=r"cannot use .*backups.*--no-backup"):
         migrate.migrate_once(using=alias)
