@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -12,10 +13,17 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import ClassVar
 
+import psycopg.errors
 import structlog
 from django.apps import apps
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    OperationalError,
+    ProgrammingError,
+    connections,
+    transaction,
+)
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -29,6 +37,12 @@ from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 LOCK_KEY = 0x464F5245_47415445
 """Key of the advisory lock: "FOREGATE" in ASCII."""
 
+
+GIVE_WAY = "500ms"
+"""Longest wait of a migration for a lock, below PostgreSQL's `deadlock_timeout` of one second."""
+ATTEMPTS = 60
+PAUSE_S = 0.5
+_LOCKED_OUT = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 
 BACKUP_FOLDER = "backups"
 """Of `FOREGATE_HOME`."""
@@ -234,6 +248,36 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS, saves: bool = True) -> list[s
                     raise DatabaseUnavailable(reason) from error
                 raise
         return pending
+
+
+def apply_beside_others(apply: Callable[[], None], *, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Apply migrations while older versions use the tables: give way to them, and try again.
+
+    Otherwise PostgreSQL might end either side as a deadlock, and every query of the others would
+    wait behind one that waits for a slow query. The last attempt waits as long as it takes.
+
+    Args:
+        apply: Applies what is pending; may be repeated.
+        using: Alias of the database.
+    """
+    connection = connections[using]
+    if connection.in_atomic_block:  # holds all tables
+        apply()
+        return
+    for left in reversed(range(ATTEMPTS)):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('lock_timeout', %s, false)", [GIVE_WAY if left else "0"]
+            )
+        try:
+            apply()
+        except OperationalError as error:
+            if not left or not isinstance(error.__cause__, _LOCKED_OUT):
+                raise
+            log.info("database.migration_gave_way", reason=str(error.__cause__).partition("\n")[0])
+            time.sleep(PAUSE_S)
+        else:
+            return
 
 
 def _save_embedded(using: str) -> None:

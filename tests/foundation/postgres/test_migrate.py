@@ -6,6 +6,7 @@ from pathlib import Path
 from pkgutil import ModuleInfo
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import ProgrammingError, connection, connections
 from django.db.migrations.loader import MigrationLoader
@@ -176,3 +177,22 @@ def test_data_that_cannot_be_saved_is_not_migrated(
     monkeypatch.setattr(migrate, "call_command", pytest.fail)
     with pytest.raises(migrate.MigrationsPending, match=r"cannot use .*backups.*--no-backup"):
         migrate.migrate_once(using=alias)
+
+
+def test_migrations_give_way_to_programs_that_use_the_tables(empty: str) -> None:
+    migrate.migrate_once(using=empty)
+    other = psycopg.connect(**connections[empty].get_connection_params())
+    other.execute("LOCK TABLE tools_team IN ACCESS SHARE MODE")
+    attempts = []
+
+    def apply() -> None:
+        if attempts:
+            other.rollback()
+        attempts.append(1)
+        with connections[empty].cursor() as cursor:
+            cursor.execute("ALTER TABLE tools_team ADD COLUMN later integer")
+
+    with other, migrate.lock_schema(using=empty):
+        migrate.apply_beside_others(apply, using=empty)
+    assert len(attempts) == 2
+    scratch.query("SELECT later FROM tools_team", using=empty)
