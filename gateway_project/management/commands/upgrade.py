@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import DEFAULT_DB_ALIAS
 
+from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import binaries, major_upgrade, migrate
 from gateway_project.foundation.postgres.address import EMBEDDED
 from gateway_project.foundation.postgres.backup import save_before
@@ -46,6 +47,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
+        telemetry.configure_logging(settings.FOREGATE, process="upgrade", quiet=True)
         cluster: Cluster | None = settings.DATABASES[DEFAULT_DB_ALIAS].get(EMBEDDED)
         if options["remove_old"]:
             with refusing(ServerError):
