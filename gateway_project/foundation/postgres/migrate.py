@@ -250,7 +250,7 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS, saves: bool = True) -> list[s
         return pending
 
 
-def apply_beside_others(apply: Callable[[], None], *, using: str = DEFAULT_DB_ALIAS) -> None:
+def apply_beside_others(apply: Callable[[], object], *, using: str = DEFAULT_DB_ALIAS) -> None:
     """Apply migrations while older versions use the tables: give way to them, and try again.
 
     Otherwise PostgreSQL might end either side as a deadlock, and every query of the others would
