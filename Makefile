@@ -15,7 +15,7 @@ WORKERS ?= 2
 COVERAGE ?=
 ARGS ?=
 # Compiling every module anew in every process would take a tenth of the time of the tests.
-test test-models test-full: export PYTHONDONTWRITEBYTECODE =
+run demo test test-models test-full: export PYTHONDONTWRITEBYTECODE =
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 } END { \
@@ -25,10 +25,12 @@ help: ## List the targets
 setup: ## Install what run and demo need (the other targets see to themselves)
 	@$(SETUP) demo node-demo node-console
 
-run: setup ## Set up, show the gateway at work on real MCP servers, then serve the console
+run: ## Set up, show the gateway at work on real MCP servers, then serve the console
+	@$(SETUP) demo
 	@$(MANAGE) demo --serve $(ARGS)
 
-demo: setup ## The same, without staying to serve
+demo: ## The same, without staying to serve
+	@$(SETUP) demo
 	@$(MANAGE) demo $(ARGS)
 
 test: ## Run the tests (without Node clients and browsers)

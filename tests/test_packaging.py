@@ -96,6 +96,7 @@ def test_templates_of_the_chart_use_each_value_and_no_other():
 
 RELEASE = load(PACKAGING / "release.py")
 COMPONENTS = load(PACKAGING / "components.py")
+BUILD = load(PACKAGING / "build.py")
 
 
 @pytest.fixture
@@ -138,3 +139,18 @@ def test_components_are_what_the_lock_gives(tmp_path):
     assert (node.purl, node.licence) == ("pkg:npm/%40a/b@1.0.0", "MIT")
     assert COMPONENTS.make_sbom("1", [node]) == COMPONENTS.make_sbom("1", [node])
     assert "@a/b 1.0.0: MIT" in COMPONENTS.make_licence_list([node])
+
+
+@pytest.mark.parametrize(
+    ("text", "shipped"),
+    [
+        ('"run `manage.py doctor`"', '"run `foregate doctor`"'),
+        ('f"manage.py approvals show {one}"', 'f"foregate approvals show {one}"'),
+        ('"/srv/manage.py run_gateway"', '"/srv/manage.py run_gateway"'),
+    ],
+)
+def test_texts_of_the_wheel_name_the_command_that_it_installs(tmp_path, text, shipped):
+    source = tmp_path / "source.py"
+    source.write_text(text)
+    BUILD.copy_product_file(source, tmp_path / "shipped.py")
+    assert (tmp_path / "shipped.py").read_text() == shipped

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from importlib import util
 from pathlib import Path
@@ -16,6 +17,7 @@ DEMO_SOURCE = "demo"
 _NODE_FOLDERS = ("node/demo", ".venv/node/demo")
 """Of the wheel, and of requirements/setup.sh."""
 _NODE_PACKAGES = "node_modules/@modelcontextprotocol"
+_SET_UP = ("/bin/sh", "requirements/setup.sh", "node-demo", "node-console")
 _REMEDY = "`make demo` installs it, and so does the extra foregate[demo]"
 _NOTES_TEXT = """Foregate demonstration
 ======================
@@ -25,6 +27,27 @@ This file is in the folder that the filesystem server may access.
 
 class DemoNotInstalled(Exception):
     """A component that set-up installs is missing; the message says how to install it."""
+
+
+@contextmanager
+def install_beside(base: Path) -> Iterator[None]:
+    """Install in a checkout's own environment what needs Node, beside what is done inside.
+
+    Raises:
+        DemoNotInstalled: If that failed.
+    """
+    if Path(sys.prefix) != base / ".venv":
+        yield
+        return
+    set_up = subprocess.Popen(
+        _SET_UP, cwd=base, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        status = set_up.wait()
+    if status:
+        raise DemoNotInstalled("the servers that need Node are not installed, see above")
 
 
 def build_registrations(base: Path, home: Path) -> tuple[ServerRegistration, ...]:

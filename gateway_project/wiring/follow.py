@@ -272,6 +272,7 @@ async def refresh_snapshot(
             new = await snapshot.load_snapshot(load)
         except NotReady as trouble:
             if trouble.code == "database_newer":
+                snapshot.refuse_calls(current.readiness, trouble)  # before anything is stopped
                 raise
             if trouble.code in ("unknown_user", "unknown_tool_group"):
                 snapshot.refuse_calls(current.readiness, trouble)

@@ -273,7 +273,7 @@ def _add_counts(new: Iterable[RunRow], patterns: Mapping[PatternKey, int]) -> in
                     for runs, succeeded in zip(by_pattern.values(), successes, strict=True)
                 ],
                 "weights": [
-                    sum(row.weight for row in runs if row.succeeded)
+                    sum((row.weight for row in runs if row.succeeded), start=0.0)
                     for runs in by_pattern.values()
                 ],
                 "firsts": [min(row.at for row in runs) for runs in by_pattern.values()],

@@ -1,6 +1,7 @@
 """What the demonstration takes for a failure, and what it leaves alone."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, outcome, speculation
+from gateway_project.demo import demonstration, outcome, servers, speculation
 from gateway_project.demo.demonstration import DemoStep
 from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
@@ -218,3 +219,20 @@ async def test_trust_is_taken_back_and_the_counts_are_those_seen(monkeypatch):
     assert (shown.ran_ahead, shown.compared, shown.served) == (True, 3, True)
     assert trust == [True, False]
     assert client.options[-1] == {"from_speculation": "10"}
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_the_database_is_made_while_what_needs_node_is_installed(tmp_path, monkeypatch, status):
+    script = tmp_path / "requirements" / "setup.sh"
+    script.parent.mkdir()
+    script.write_text(f"while ! [ -e database ]; do sleep 0.01; done; touch done; exit {status}")
+    monkeypatch.setattr(servers.sys, "prefix", str(tmp_path / ".venv"))
+    refused = pytest.raises(servers.DemoNotInstalled) if status else nullcontext()
+    with refused, servers.install_beside(tmp_path):
+        (tmp_path / "database").touch()
+    assert (tmp_path / "done").exists()
+
+
+def test_nothing_is_installed_into_an_environment_of_the_user(tmp_path):
+    with servers.install_beside(tmp_path):
+        pass

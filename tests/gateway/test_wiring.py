@@ -334,6 +334,8 @@ async def test_a_gateway_ends_its_work_once_a_newer_version_migrates_its_databas
         with pytest.raises(NotReady) as ended:
             await work
     assert ended.value.code == "database_newer"
+    assert readiness.trouble is not None  # refused before its servers were stopped
+    assert readiness.trouble.code == "database_newer"
 
 
 async def test_a_gateway_fits_what_a_newer_version_only_adds(newer):

@@ -170,6 +170,12 @@ def test_failed_patterns_are_counted_but_not_learned_from(tools, record, embedde
     assert (past.successes, past.failures) == (1, 1)
 
 
+def test_a_workflow_that_only_failed_is_recorded_beside_one_that_succeeded(tools, record):
+    failed = run("r2", "Send it", task("x", tools[1]), succeeded=False)
+    assert record(flight("r1", tools), failed).new_runs == 2
+    assert {one.success_weight for one in WorkflowPattern.objects.all()} == {0.0, 1.0}
+
+
 @pytest.mark.parametrize(
     "broken",
     [

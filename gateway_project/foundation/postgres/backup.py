@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS
@@ -62,6 +63,32 @@ def create_backup(
         raise BackupError(
             f"cannot write {path}: {error.strerror}; name a file in a folder you may write to"
         ) from None
+
+
+def save_before(step: str, folder: Path, *, at: datetime, using: str = DEFAULT_DB_ALIAS) -> Path:
+    """Back up to `before-<step>-<time>.backup`, and remove what killed steps left of such files.
+
+    Args:
+        step: What is about to change the data.
+        folder: Where to; made if missing.
+        at: Now.
+        using: Alias of the database.
+
+    Raises:
+        BackupError: If it cannot be saved.
+        DatabaseUnavailable: If there is no database.
+    """
+    prefix = f"before-{step}-"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for partial in folder.glob(f".{prefix}*"):
+            partial.unlink()
+    except OSError as error:
+        raise BackupError(
+            f"cannot use {folder}: {error.strerror}; make it writable, or do not save what is "
+            "replaced (--no-backup)"
+        ) from None
+    return create_backup(folder / f"{prefix}{at:%Y%m%dT%H%M%SZ}.backup", using=using).path
 
 
 def run_pg_dump(

@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import ClassVar
 
+import psycopg.errors
+import structlog
 from django.apps import apps
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections, transaction
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    OperationalError,
+    ProgrammingError,
+    connections,
+    transaction,
+)
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from gateway_project.foundation.postgres import failures
+from gateway_project.foundation.postgres.address import EMBEDDED
+from gateway_project.foundation.postgres.backup import save_before
+from gateway_project.foundation.postgres.client import BackupError
+from gateway_project.foundation.postgres.cluster import Cluster
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
 LOCK_KEY = 0x464F5245_47415445
 """Key of the advisory lock: "FOREGATE" in ASCII."""
 
+
+GIVE_WAY = "500ms"
+"""Longest wait of a migration for a lock, below PostgreSQL's `deadlock_timeout` of one second."""
+ATTEMPTS = 60
+PAUSE_S = 0.5
+_LOCKED_OUT = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+
+BACKUP_FOLDER = "backups"
+"""Of `FOREGATE_HOME`."""
 
 ADDITIVE_SUFFIX = "_additive"
 """End of the names of migrations after which older programs still fit: these neither read what it
@@ -30,6 +54,9 @@ adds, nor have to write it. Its name is all that an older program can know of a 
 
 LAST_SUPERSEDED_VERSION = "the version of 28 November 2026"
 """The last that has the migrations which those of today supersede."""
+
+
+log = structlog.get_logger(__name__)
 
 
 class SchemaMismatch(DatabaseUnavailable):
@@ -72,7 +99,12 @@ def find_newer(applied: Collection[tuple[str, str]]) -> list[str]:
         applied: App and name of each applied migration.
     """
     newer = _find_unknown(applied).difference(*_load_superseded(applied).values())
-    return [f"{app}.{name}" for app, name in sorted(newer) if not name.endswith(ADDITIVE_SUFFIX)]
+    return [f"{app}.{name}" for app, name in sorted(newer) if not are_additive([name])]
+
+
+def are_additive(migrations: Iterable[str]) -> bool:
+    """Whether older programs may go on beside these migrations."""
+    return all(name.endswith(ADDITIVE_SUFFIX) for name in migrations)
 
 
 def is_too_old(applied: Collection[tuple[str, str]]) -> bool:
@@ -185,10 +217,16 @@ def _list_migration_names(label: str) -> tuple[str, ...]:
     )
 
 
-def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
+def migrate_once(*, using: str = DEFAULT_DB_ALIAS, saves: bool = True) -> list[str]:
     """Apply the pending migrations and return them; of concurrent processes, one does the work.
 
+    Args:
+        using: Alias of the database.
+        saves: Whether an embedded database that has data is saved first. Others have backups of
+            their own, and may be larger than a start may wait for.
+
     Raises:
+        MigrationsPending: If it cannot be saved; nothing was changed.
         DatabaseNewer: If a newer version has migrated the database.
         DatabaseTooOld: If an early development version did.
         DatabaseUnavailable: If the database's user lacks a permission.
@@ -198,8 +236,11 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
     if not _find_pending(applied):
         return []
     with lock_schema(using=using):
-        pending = list_pending_migrations(using=using)
+        applied = _load_applied(using)
+        pending = _find_pending(applied)
         if pending:
+            if saves and applied:
+                _save_embedded(using)
             try:
                 call_command("migrate", database=using, interactive=False, verbosity=0)
             except ProgrammingError as error:
@@ -207,6 +248,56 @@ def migrate_once(*, using: str = DEFAULT_DB_ALIAS) -> list[str]:
                     raise DatabaseUnavailable(reason) from error
                 raise
         return pending
+
+
+def apply_beside_others(apply: Callable[[], object], *, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Apply migrations while older versions use the tables: give way to them, and try again.
+
+    Otherwise PostgreSQL might end either side as a deadlock, and every query of the others would
+    wait behind one that waits for a slow query. The last attempt waits as long as it takes.
+
+    Args:
+        apply: Applies what is pending; may be repeated.
+        using: Alias of the database.
+    """
+    connection = connections[using]
+    if connection.in_atomic_block:  # holds all tables
+        apply()
+        return
+    for left in reversed(range(ATTEMPTS)):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('lock_timeout', %s, false)", [GIVE_WAY if left else "0"]
+            )
+        try:
+            apply()
+        except OperationalError as error:
+            if not left or not isinstance(error.__cause__, _LOCKED_OUT):
+                raise
+            log.info("database.migration_gave_way", reason=str(error.__cause__).partition("\n")[0])
+            time.sleep(PAUSE_S)
+        else:
+            return
+
+
+def _save_embedded(using: str) -> None:
+    """Save the embedded database, if this is one, to the folder of backups.
+
+    Raises:
+        MigrationsPending: If it cannot be saved.
+    """
+    cluster: Cluster | None = connections[using].settings_dict.get(EMBEDDED)
+    if cluster is None:
+        return
+    folder = Path(cluster.home, BACKUP_FOLDER)
+    try:
+        saved = save_before("upgrade", folder, at=datetime.now(UTC), using=using)
+    except BackupError as error:
+        raise MigrationsPending(
+            "the database lacks migrations of this version, and is not migrated because it cannot "
+            f"be saved before: {error}; then start again, or run `manage.py upgrade --no-backup`"
+        ) from None
+    log.warning("database.saved_before_migration", file=str(saved))
 
 
 @contextmanager

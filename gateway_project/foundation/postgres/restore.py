@@ -20,12 +20,11 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections, transaction
 from gateway_project.foundation import notify
 from gateway_project.foundation.postgres import archive, migrate
 from gateway_project.foundation.postgres.archive import Contents
-from gateway_project.foundation.postgres.backup import Report, create_backup
+from gateway_project.foundation.postgres.backup import Report, save_before
 from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
 from gateway_project.foundation.reasons import summarize_error
 
 LOCK_WAIT_S = 60
-SAVED_PREFIX = "before-restore-"
 
 SKIPPED_ENTRIES = re.compile(r"^\d+; \d+ \d+ (COMMENT - )?(EXTENSION|SCHEMA|DATABASE)\b")
 """Entries of a backup that already exist in the target and that its user may not own."""
@@ -122,12 +121,14 @@ def restore_backup(
         target = DatabaseTarget(using)
         _require_suitable(contents, path, target)
         with migrate.lock_schema(using=using):
-            replaced = _save_existing(keep_in, at, using)
+            replaced = None
+            if keep_in is not None and has_data(using=using):
+                replaced = save_before("restore", keep_in, at=at, using=using)
             outcome = "nothing was changed"
             try:
                 with transaction.atomic(using=using):
                     _replace_data(file, path, contents, target, using, report)
-                    migrated = migrate.migrate_once(using=using)
+                    migrated = migrate.migrate_once(using=using, saves=False)
                     _require_all_columns(path, using)
                     held_runs = hold_runs()
                     outcome = "whether it was committed is unknown: look before you repeat it"
@@ -178,26 +179,6 @@ def _require_suitable(contents: Contents, path: Path, target: DatabaseTarget) ->
             f"{path} is of the schema {contents.schema!r} and the database uses "
             f"{target.schema!r}: set the search_path of its user to {contents.schema!r}"
         )
-
-
-def _save_existing(folder: Path | None, at: datetime, using: str) -> Path | None:
-    """Save what a restore replaces, and remove what killed restores left of that.
-
-    Raises:
-        BackupError: If it cannot be saved.
-    """
-    if folder is None or not has_data(using=using):
-        return None
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for partial in folder.glob(f".{SAVED_PREFIX}*"):
-            partial.unlink()
-    except OSError as error:
-        raise BackupError(
-            f"cannot use {folder}: {error.strerror}; make it writable, or do not save what is "
-            "replaced (--no-backup)"
-        ) from None
-    return create_backup(folder / f"{SAVED_PREFIX}{at:%Y%m%dT%H%M%SZ}.backup", using=using).path
 
 
 def _replace_data(

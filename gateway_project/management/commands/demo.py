@@ -58,8 +58,9 @@ class Command(BaseCommand):
         listener = _open_console_socket() if options["serve"] else None
         telemetry.configure_logging(config, process="demo", quiet=True)
         console.print("[bold]Foregate[/bold] prepares its database")
-        migrate.migrate_once()
-        callers.ensure_local_admin()
+        with refusing(DemoNotInstalled), servers.install_beside(settings.BASE_DIR):
+            migrate.migrate_once()
+            callers.ensure_local_admin()
         # Recorded first: an error, an interruption or a kill ends it without another word.
         outcome.record_failure(config.home, outcome.UNFINISHED)
         if overview.list_server_names(but_from=[servers.DEMO_SOURCE]):
@@ -90,6 +91,7 @@ class Command(BaseCommand):
                 config, on_done=lambda listed: console.print(describe_outcome(listed))
             )
         )
+        console.print("\n[bold]It loads the embedding model[/bold], built at the first use")
         embed_changed(console)
         # Imported here: the SDK takes most of a second to load.
         from gateway_project.demo import demonstration, speculation
@@ -101,6 +103,7 @@ class Command(BaseCommand):
             task_text=demonstration.describe_task(repository),
             workflow=demonstration.build_workflow(repository=repository, files=files),
         )
+        console.print("\n[bold]A gateway starts[/bold], as a client would start it")
         result = demonstration.run_demonstration(
             console, settings.BASE_DIR, tried, user=speculation.prepare_user()
         )

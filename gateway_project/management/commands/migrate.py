@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.core.checks import Tags
@@ -13,9 +14,14 @@ class Command(migrate.Command):
     requires_system_checks = [Tags.database, Tags.models]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from gateway_project.foundation.postgres.migrate import lock_schema, replace_superseded
+        from gateway_project.foundation.postgres.migrate import (
+            apply_beside_others,
+            lock_schema,
+            replace_superseded,
+        )
 
         using = options["database"]
         with lock_schema(using=using):
             replace_superseded(using=using)
-            super().handle(*args, **options)
+            apply = partial(super().handle, *args, **options)
+            apply_beside_others(apply, using=using)

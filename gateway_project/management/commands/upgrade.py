@@ -9,11 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
-from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DEFAULT_DB_ALIAS
 
-from gateway_project.foundation.postgres import binaries, major_upgrade
+from gateway_project.foundation import telemetry
+from gateway_project.foundation.postgres import binaries, major_upgrade, migrate
 from gateway_project.foundation.postgres.address import EMBEDDED
+from gateway_project.foundation.postgres.backup import save_before
 from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 from gateway_project.management.progress import show_progress
@@ -46,6 +47,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
+        telemetry.configure_logging(settings.FOREGATE, process="upgrade", quiet=True)
         cluster: Cluster | None = settings.DATABASES[DEFAULT_DB_ALIAS].get(EMBEDDED)
         if options["remove_old"]:
             with refusing(ServerError):
@@ -55,15 +57,22 @@ class Command(BaseCommand):
         if cluster is not None:
             with refusing(ServerError, BackupError):
                 self._move_data(cluster, options["old_programs"])
-        executor = MigrationExecutor(connection)
-        waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if not waiting:
+        if not migrate.list_pending_migrations():
             self.stdout.write("The database is that of this version.")
         else:
-            saved = None if options["no_backup"] else self._save()
-            call_command("migrate", verbosity=0, interactive=False)
-            self.stdout.write(f"Applied {len(waiting)} migrations.")
-            if saved is not None:
+            saved = None
+            if not options["no_backup"]:
+                folder = settings.FOREGATE.home / migrate.BACKUP_FOLDER
+                with refusing(BackupError):
+                    saved = save_before("upgrade", folder, at=datetime.now(UTC))
+                self._say(f"Saved the database to {saved}")
+            applied = migrate.migrate_once(saves=False)
+            self.stdout.write(f"Applied {len(applied)} migrations.")
+            if migrate.are_additive(applied):
+                self.stdout.write(
+                    "To go back: install the earlier version, which can use the database as it is."
+                )
+            elif saved is not None:
                 self.stdout.write(
                     f"To go back: install the earlier version, then manage.py restore {saved}"
                 )
@@ -93,10 +102,3 @@ class Command(BaseCommand):
     def _say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
-
-    def _save(self) -> str:
-        folder = settings.FOREGATE.home / "backups"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / f"before-upgrade-{datetime.now(UTC):%Y%m%d-%H%M%S}.backup"
-        call_command("backup", path)
-        return str(path)

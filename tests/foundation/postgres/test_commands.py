@@ -3,15 +3,17 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from gateway_project.foundation import sealing
-from gateway_project.foundation.postgres import backup, restore
+from gateway_project.foundation.postgres import backup, migrate, restore
 from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.restore import RestoreResult
+from gateway_project.management.commands import upgrade
 from tests.gateway.terminals import sit_at_terminal
 
 
@@ -123,3 +125,23 @@ def test_restore_that_fails_is_one_line(
     monkeypatch.setattr(restore, "restore_backup", fail)
     with pytest.raises(CommandError, match=r"^it is damaged$"):
         run("restore", "/x", "--yes")
+
+
+@pytest.mark.parametrize(
+    ("applied", "way_back"),
+    [
+        (["tools.9_a_additive", "graph.9_b_additive"], "which can use the database as it is."),
+        (["tools.9_a_additive", "graph.9_b"], "then manage.py restore /saved"),
+    ],
+)
+def test_upgrade_says_how_to_go_back(
+    monkeypatch: pytest.MonkeyPatch, applied: list[str], way_back: str
+) -> None:
+    monkeypatch.setattr(upgrade, "major_upgrade", SimpleNamespace(find_old_major=lambda _: None))
+    monkeypatch.setattr(migrate, "list_pending_migrations", lambda: applied)
+    monkeypatch.setattr(migrate, "migrate_once", lambda *, saves: applied if not saves else None)
+    monkeypatch.setattr(upgrade, "save_before", lambda *_, **__: Path("/saved"))
+    monkeypatch.setattr(upgrade, "call_command", lambda *_: None)
+    said = run("upgrade")
+    assert "Saved the database to /saved\nApplied 2 migrations.\n" in said
+    assert said.endswith(f"To go back: install the earlier version, {way_back}\n")

@@ -1,16 +1,20 @@
+import os
 import threading
 from collections.abc import Iterator
 from importlib.machinery import FileFinder
+from pathlib import Path
 from pkgutil import ModuleInfo
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import ProgrammingError, connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django.plugin import DjangoDbBlocker
 
-from gateway_project.foundation.postgres import migrate
+from gateway_project.foundation.postgres import archive, migrate
+from gateway_project.foundation.postgres.address import EMBEDDED
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from gateway_project.wiring import snapshot
 from tests.foundation.postgres import scratch
@@ -22,7 +26,8 @@ def empty(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         yield alias
 
 
-APPS = sorted({app for app, _ in MigrationLoader(None).disk_migrations or {}})
+APPS_LAST = dict(sorted(MigrationLoader(None).disk_migrations or {}))
+APPS = list(APPS_LAST)
 
 
 @pytest.mark.django_db
@@ -31,7 +36,7 @@ def test_a_missing_migration_of_any_app_keeps_the_gateway_from_serving(settings:
     load = snapshot.make_loader(settings.FOREGATE, None, kind="http")
     load()
     for app in APPS:
-        last = max(name for label, name in recorder.applied_migrations() if label == app)
+        last = APPS_LAST[app]
         recorder.record_unapplied(app, last)
         with pytest.raises(
             migrate.MigrationsPending, match=rf"such as {app}\.{last}; run `manage.py upgrade`"
@@ -137,3 +142,57 @@ def test_other_errors_of_an_upgrade_stay_as_they_are(
     monkeypatch.setattr(migrate, "call_command", fail)
     with pytest.raises(ProgrammingError, match="syntax error"):
         migrate.migrate_once(using=empty)
+
+
+@pytest.fixture
+def upgraded(
+    empty: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[tuple[str, Path]]:
+    """A database with data that lacks a migration, and the folder that it is saved to."""
+    migrate.migrate_once(using=empty)
+    MigrationRecorder(connections[empty]).record_unapplied("tools", APPS_LAST["tools"])
+    settings = connections[empty].settings_dict
+    monkeypatch.setitem(settings, EMBEDDED, settings[EMBEDDED]._replace(home=str(tmp_path)))
+    return empty, tmp_path / migrate.BACKUP_FOLDER
+
+
+def test_data_is_saved_before_a_process_migrates_it(
+    upgraded: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alias, folder = upgraded
+    found: list[list[str]] = []
+    monkeypatch.setattr(migrate, "call_command", lambda *_, **__: found.append(os.listdir(folder)))
+    assert len(migrate.migrate_once(using=alias)) == 1
+    [[name]] = found
+    with (folder / name).open("rb") as file:
+        contents = archive.read_contents(file, folder / name)
+    assert ("tools", APPS_LAST["tools"]) not in contents.migrations
+
+
+def test_data_that_cannot_be_saved_is_not_migrated(
+    upgraded: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alias, folder = upgraded
+    folder.touch()
+    monkeypatch.setattr(migrate, "call_command", pytest.fail)
+    with pytest.raises(migrate.MigrationsPending, match=r"cannot use .*backups.*--no-backup"):
+        migrate.migrate_once(using=alias)
+
+
+def test_migrations_give_way_to_programs_that_use_the_tables(empty: str) -> None:
+    migrate.migrate_once(using=empty)
+    other = psycopg.connect(**connections[empty].get_connection_params())
+    other.execute("LOCK TABLE tools_team IN ACCESS SHARE MODE")
+    attempts = []
+
+    def apply() -> None:
+        if attempts:
+            other.rollback()
+        attempts.append(1)
+        with connections[empty].cursor() as cursor:
+            cursor.execute("ALTER TABLE tools_team ADD COLUMN later integer")
+
+    with other, migrate.lock_schema(using=empty):
+        migrate.apply_beside_others(apply, using=empty)
+    assert len(attempts) == 2
+    scratch.query("SELECT later FROM tools_team", using=empty)
