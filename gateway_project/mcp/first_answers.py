@@ -51,6 +51,8 @@ MAX_REQUEST_BYTES: Final = 16_384
 """Longest line that is read for a request of these; theirs are far shorter."""
 MAX_WAITING_BYTES: Final = 4_000_000
 """Input read ahead of the gateway; a client that sends more waits."""
+IMPATIENT_CLIENTS: Final = ("codex-mcp-client",)
+"""Names of clients that kill their servers before one that starts cold has answered."""
 FIRST_LINE_TIMEOUT_S: Final = 0.1
 """How long loading waits for the client's first line, so that the answer need not."""
 SWITCH_INTERVAL_S: Final = 0.000_5
@@ -349,6 +351,9 @@ class FirstAnswers:
     def _watch_unless_kept(self, message: Mapping[str, Any], key: str) -> None:
         """Have the client's first requests asked again if it goes before it has their answers."""
         if self._start_watch is None or str(message["id"]).startswith(ID_PREFIX):
+            return
+        client = message["params"].get("clientInfo")
+        if not isinstance(client, dict) or client.get("name") not in IMPATIENT_CLIENTS:
             return
         listing = self._make_key({"jsonrpc": "2.0", "id": 0, "method": "tools/list"})
         if any(one is None or self._folder.load(one) is None for one in (key, listing)):

@@ -414,19 +414,23 @@ def test_a_client_that_leaves_needs_the_gateway_once_it_loads(begin):
 
 
 def test_a_client_is_watched_until_it_has_the_answers_that_were_not_kept(begin, gateway):
+    impatient = hello(name="codex-mcp-client")
     first = begin()
     gateway.results["tools/list"] = {
         "tools": [],
         "_meta": {"foregate/error": {"code": "starting"}},
     }
-    first.serve(hello(), INITIALIZED, request("tools/list", 2))
+    patient = begin()
+    patient.serve(hello(), INITIALIZED, request("tools/list", 2))
+    assert patient.watched == []
+    first.serve(impatient, INITIALIZED, request("tools/list", 2))
     assert first.watched == [True]  # it was told to ask again
     gateway.results["tools/list"] = {"tools": []}
     second = begin()
-    second.serve(hello(), INITIALIZED, request("tools/list", 2))
+    second.serve(impatient, INITIALIZED, request("tools/list", 2))
     assert second.watched == [True, False]
     third = begin()
-    third.send(hello(), INITIALIZED, request("tools/list", 2))
+    third.send(impatient, INITIALIZED, request("tools/list", 2))
     third.first.start()
     third.receive()
     third.load()

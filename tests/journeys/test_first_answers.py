@@ -156,8 +156,9 @@ def test_a_client_that_kills_a_start_before_it_answers_is_answered_at_the_next_o
     begin: Callable[..., Process], tmp_path: Path, home: Path
 ) -> None:
     release = tmp_path / "release"
+    impatient = {**HELLO, "clientInfo": {"name": "codex-mcp-client", "version": "1"}}
     cold = begin(release)
-    cold.send(request(1, "initialize", **HELLO))
+    cold.send(request(1, "initialize", **impatient))
     deadline = time.monotonic() + JOURNEY_S
     while not psutil.Process(cold.process.pid).children():  # of the process that asks again
         assert time.monotonic() < deadline
@@ -172,6 +173,6 @@ def test_a_client_that_kills_a_start_before_it_answers_is_answered_at_the_next_o
     release.unlink()
 
     warm = begin(release)
-    warm.send(*CONVERSATIONS["handshake"])
+    warm.send(request(1, "initialize", **impatient), INITIALIZED, request(2, "tools/list"))
     assert [warm.receive()["id"], warm.receive()["id"]] == [1, 2]
     assert warm.close() == 0
