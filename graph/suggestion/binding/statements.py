@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.steps import BindingStep
     from tools.embed.reader import Answer, ReadStatements, Span
 
-MIN_READING: Final = 0.7
+MIN_READING: Final = 0.65
 """Least probability of a value for a tool that is known to be read-only."""
-MIN_CHANGING: Final = 0.8
+MIN_CHANGING: Final = 0.75
 """The same for any other tool."""
 MIN_MEMBER: Final = 0.9
 """Least probability of a member of an enumeration that the intent does not name."""
