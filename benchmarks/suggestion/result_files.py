@@ -54,6 +54,7 @@ RESULT_FILES = (
     "graph/algorithms/*.py",
     "graph/suggestion/binding/prior.json",
     "graph/enhance/*.py",
+    "graph/suggestion/next_call/*.py",
     "graph/suggestion/workflow/*.py",
 )
 """Files that results may depend on."""

@@ -44,15 +44,13 @@ from gateway_project.mcp.kept_answers import (
     digest_setup,
     shorten_lifetime,
 )
-from gateway_project.mcp.rehearsal import ID_PREFIX, RehearsalWatch
+from gateway_project.mcp.rehearsal import ID_PREFIX, IMPATIENT_CLIENTS, RehearsalWatch
 from gateway_project.mcp.wire import ProtocolWire
 
 MAX_REQUEST_BYTES: Final = 16_384
 """Longest line that is read for a request of these; theirs are far shorter."""
 MAX_WAITING_BYTES: Final = 4_000_000
 """Input read ahead of the gateway; a client that sends more waits."""
-IMPATIENT_CLIENTS: Final = ("codex-mcp-client",)
-"""Names of clients that kill their servers before one that starts cold has answered."""
 FIRST_LINE_TIMEOUT_S: Final = 0.1
 """How long loading waits for the client's first line, so that the answer need not."""
 SWITCH_INTERVAL_S: Final = 0.000_5
@@ -350,13 +348,12 @@ class FirstAnswers:
 
     def _watch_unless_kept(self, message: Mapping[str, Any], key: str) -> None:
         """Have the client's first requests asked again if it goes before it has their answers."""
-        if self._start_watch is None or str(message["id"]).startswith(ID_PREFIX):
+        name = self._client.get("name") if isinstance(self._client, dict) else None
+        is_impatient = name in IMPATIENT_CLIENTS and not str(message["id"]).startswith(ID_PREFIX)
+        if self._start_watch is None or not is_impatient:
             return
-        client = message["params"].get("clientInfo")
-        if not isinstance(client, dict) or client.get("name") not in IMPATIENT_CLIENTS:
-            return
-        listing = self._make_key({"jsonrpc": "2.0", "id": 0, "method": "tools/list"})
-        if any(one is None or self._folder.load(one) is None for one in (key, listing)):
+        keys = (key, self._make_key({"jsonrpc": "2.0", "id": 0, "method": "tools/list"}))
+        if any(one is None or self._folder.load(one) is None for one in keys):
             self._watch = self._start_watch(message["params"])
 
     def _end_watch_if_settled(self) -> None:

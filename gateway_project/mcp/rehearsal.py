@@ -21,6 +21,8 @@ from contextlib import suppress
 from itertools import count
 from typing import IO, Any, Final
 
+IMPATIENT_CLIENTS: Final = ("codex-mcp-client",)
+"""Names of clients that kill their servers before one that starts cold has answered."""
 ID_PREFIX: Final = "foregate-rehearsal/"
 TIMEOUT_S: Final = 300.0
 """Generous, for busy machines; nobody waits."""
