@@ -14,6 +14,7 @@ _WORD: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400
 """What spaces separate, or one character of a script without spaces."""
 _OPENING: Final = "\"'`“”‘’«»([{<,;:!?¿¡。，、（「"  # noqa: RUF001 - as typed
 _CLOSING: Final = "\"'`“”‘’«»)]}>,;:!?.。，、）」"  # noqa: RUF001 - as typed
+_QUOTES: Final = "\"'`"
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 MIN_ITEM: Final = 0.5
 """Least probability of a word to be part of a list's item."""
@@ -71,12 +72,14 @@ def split_words(text: str, offsets: Sequence[Span]) -> list[Word]:
 
 
 def _trim(text: str, start: int, end: int) -> Span:
-    """Leave out punctuation around a word, but not brackets that belong to it."""
+    """Leave out punctuation around a word, but not brackets and quotes that belong to it."""
     while start < end and text[start] in _OPENING:
         if _PAIRS.get(text[start], " ") in text[start + 1 : end - 1]:
             break
         start += 1
     while start < end and text[end - 1] in _CLOSING:
+        if text[end - 1] in _QUOTES and text[end - 1] in text[start : end - 1]:
+            break
         if any(
             text[end - 1] == last and first in text[start:end] for first, last in _PAIRS.items()
         ):

@@ -33,6 +33,7 @@ def found(text, span):
     [
         ('say "hi there", please.', ["say", "hi", "there", "please"]),
         ("run f(x)[0] (now)", ["run", "f(x)[0]", "now"]),
+        ("where city='Kiel' please", ["where", "city='Kiel'", "please"]),
         ("to a.b@c.example!", ["to", "a.b@c.example"]),
         ("-121.31 and 5°", ["-121.31", "and", "5°"]),
         ("查看天气 Paris", ["查", "看", "天", "气", "Paris"]),
