@@ -233,6 +233,8 @@ class Wire:
             return self._resolve(message.id, message.result)
         if isinstance(message, JSONRPCError):
             return self._resolve(message.id, self._read_error(message.error))
+        if self._closed:  # those who would act on it are ending
+            return True
         if not self._unsolicited.try_acquire():
             return False
         if isinstance(message, JSONRPCRequest) or message.method in _HANDLED_NOTIFICATIONS:

@@ -84,6 +84,13 @@ async def test_unsolicited_messages_are_handed_over_with_their_request_even_earl
     assert server.taken == [("ask", 7), (NEWS, None)]
 
 
+async def test_nobody_is_bothered_with_what_a_server_says_after_the_end(server):
+    server.wire.attach(server)
+    server.wire.end()
+    assert server.wire.receive(JSONRPCRequest(jsonrpc="2.0", id=1, method="ask"))
+    assert server.taken == []
+
+
 async def test_headers_travel_with_a_request_and_with_its_cancellation(server):
     (waiting,) = await server.asked("a", headers={"x": "1"})
     waiting.cancel()
