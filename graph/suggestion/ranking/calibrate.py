@@ -46,8 +46,8 @@ FLOOR_QUANTILE: Final = 0.2
 
 STRANGER_WEIGHT: Final = 10.0
 """How much more it counts for the confidence that an intent may be of a new kind than for the
-choice: with 1, of 125 wishes of another kind than those taught twice 25 were wrong at 0.70 and
-more, and runnable (`benchmarks.taught_wishes`)."""
+choice: with 1, of 125 wishes of another kind than those taught twice 17 were wrong at 0.70 and
+more, and runnable, with 10 eight (`benchmarks.taught_wishes`)."""
 
 NO_FLOOR_REACHED: Final = 99.0
 """Log-odds that nothing reaches."""
