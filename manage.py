@@ -58,6 +58,10 @@ def run_gateway() -> None:
     from gateway_project.management.commands.run_gateway import Command  # noqa: PLC0415
 
     Command().run_from_argv(sys.argv)
+    # The interpreter would end the threads that still load modules and models, and C++ beneath
+    # one of them aborts the process where it meets that.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -430,7 +430,8 @@ async def start_recent_servers(
 def begin_loading_models(readiness: Readiness, embedder: CachedEmbedder) -> None:
     """Load models beside the first snapshot if there is a client; `warm_up` waits for them."""
     if readiness.in_use.is_set():
-        threading.Thread(target=_load_models, args=(embedder,), name="models", daemon=True).start()
+        # Not a daemon: ended within the models' C++ code, its thread aborts the whole process.
+        threading.Thread(target=_load_models, args=(embedder,), name="models").start()
 
 
 def _load_models(embedder: CachedEmbedder) -> None:
