@@ -25,6 +25,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_project.foundation.home import resolve_home
+from gateway_project.mcp.change_streams import (
+    LISTEN,
+    ChangeStreams,
+    asks_for_lists_alone,
+    read_lists,
+    write_change,
+)
 from gateway_project.mcp.conversation import (
     REPLAY_ID_PREFIX,
     RESPONSE,
@@ -62,8 +69,6 @@ _LISTS: Final[Mapping[str, tuple[str, str]]] = {
     "resources/templates/list": ("resourceTemplates", "resources"),
 }
 """Methods that list items: the field of the items, and the list in `<list>/list_changed`."""
-_LISTEN: Final = "subscriptions/listen"
-_ACKNOWLEDGED: Final = b'"notifications/subscriptions/acknowledged"'
 _NOTED_METHOD: Final = re.compile(
     rb'"(?:initialize|server/discover|subscriptions/listen'
     rb'|(?:tools|prompts|resources|resources/templates)/list)"'
@@ -72,7 +77,6 @@ _INITIALIZE_PARAMS: Final = frozenset({"protocolVersion", "capabilities", "clien
 _LIST_PARAMS: Final = frozenset({"cursor", "_meta"})
 _META_PREFIX: Final = "io.modelcontextprotocol/"
 _CLIENT_META: Final = f"{_META_PREFIX}clientInfo"
-_SUBSCRIPTION_META: Final = f"{_META_PREFIX}subscriptionId"
 _ERROR_META: Final = "foregate/error"
 """Key in `_meta` of a list, or `data` of an error, that says why the gateway is not ready."""
 _PASSING_TROUBLE: Final = frozenset({"starting", "stopping"})
@@ -96,19 +100,6 @@ class _Request:
     method: str
     sent: KeptAnswer | None = None
     is_modern: bool = False
-
-
-@dataclass(kw_only=True)
-class _Listening:
-    """A `subscriptions/listen` of the client.
-
-    Attributes:
-        lists: The lists whose changes it wants to know of.
-        is_open: Whether the gateway has acknowledged it.
-    """
-
-    lists: frozenset[str]
-    is_open: bool = False
 
 
 class FirstAnswers:
@@ -142,8 +133,7 @@ class FirstAnswers:
         self._has_answered_handshake = False
         self._capabilities: Mapping[str, Any] = {}
         self._requests: dict[Any, _Request] = {}
-        self._listening: dict[Any, _Listening] = {}
-        self._changed: set[str] = set()
+        self._streams = ChangeStreams(self._folder)
         self._waiting = bytearray()
         self._replayed = 0
         self._lock = threading.Lock()
@@ -165,7 +155,7 @@ class FirstAnswers:
     @property
     def is_following(self) -> bool:
         """Whether output has to pass through `filter_output`."""
-        return bool(self._requests or self._changed)
+        return bool(self._requests or self._streams.changed or self._streams.is_waiting)
 
     def start(self) -> None:
         """Start to answer; returns once the first line is answered, or there is none yet."""
@@ -202,8 +192,8 @@ class FirstAnswers:
         identifier = message.get("id")
         if is_replay_response(identifier):
             return  # noted as it was answered
-        if message.get("method") == _LISTEN and self.is_following:
-            self._listening[make_id_key(identifier)] = _Listening(lists=_read_filter(message))
+        if message.get("method") == LISTEN and is_request(message):
+            self._streams.note(message, self._make_key(message))
         elif (key := self._make_key(message)) is not None:
             self._requests[make_id_key(identifier)] = _Request(key=key, method=message["method"])
 
@@ -213,9 +203,9 @@ class FirstAnswers:
             return line
         match = RESPONSE.match(line)
         if match is None:
-            return line + self._announce_to_stream(line) if _ACKNOWLEDGED in line else line
+            return self._streams.filter_acknowledgement(line)
         identifier = make_id_key(json.loads(match[1]))
-        self._listening.pop(identifier, None)
+        self._streams.end(identifier)
         request = self._requests.pop(identifier, None)
         if request is None:
             return line
@@ -223,10 +213,10 @@ class FirstAnswers:
         outcome = line[match.end() : line.rindex(b"}")]
         has_changed = self._settle(request, outcome, is_result=match[2] == b"result")
         if request.sent is None:
-            self._changed.discard(listed)  # the client knows it now
+            self._streams.changed.discard(listed)  # the client knows it now
             return line
         if has_changed:
-            self._changed.add(listed)
+            self._streams.changed.add(listed)
         return self._announce(request)
 
     def _settle(self, request: _Request, outcome: bytes, *, is_result: bool) -> bool:
@@ -258,30 +248,13 @@ class FirstAnswers:
     def _announce(self, request: _Request) -> bytes:
         """Return the notifications that lists differ from what the client was sent."""
         if request.is_modern:
-            streams = [one for one in self._listening.items() if one[1].is_open]
-            return b"".join(self._write_changes(stream, key[1]) for key, stream in streams)
-        lists, self._changed = self._changed, set()
+            return self._streams.announce()
+        lists, self._streams.changed = self._streams.changed, set()
         return b"".join(
-            _write_change(name)
+            write_change(name)
             for name in sorted(lists)
             if (self._capabilities.get(name) or {}).get("listChanged")
         )
-
-    def _announce_to_stream(self, line: bytes) -> bytes:
-        """Return the notifications for a stream of changes that the gateway opens in a line."""
-        params = parse_message(line).get("params") or {}
-        identifier = (params.get("_meta") or {}).get(_SUBSCRIPTION_META)
-        stream = self._listening.get(make_id_key(identifier))
-        if stream is None:
-            return b""
-        stream.is_open = True
-        return self._write_changes(stream, identifier)
-
-    def _write_changes(self, stream: _Listening, identifier: Any) -> bytes:
-        wanted = sorted(self._changed & stream.lists)
-        self._changed.difference_update(wanted)
-        params = {"_meta": {_SUBSCRIPTION_META: identifier}}
-        return b"".join(_write_change(name, params) for name in wanted)
 
     def _run(self) -> None:
         """Answer until `hand_over`, or until the client's input ends."""
@@ -317,11 +290,7 @@ class FirstAnswers:
         """Answer a request if its answer is kept; a copy of it waits for the gateway."""
         is_first = message.get("method") == "initialize"
         is_modern = not is_first and _read_version(message) is not None
-        if self._opened_modern is None and ("id" in message or not message):
-            self._opened_modern = is_modern
-        if is_modern != self._opened_modern or (
-            not is_modern and is_first == (self._handshake is not None)
-        ):
+        if not self._is_in_order(message, is_first=is_first, is_modern=is_modern):
             return False  # the gateway says what is wrong
         key = self._make_key(message)
         if is_first and key is not None:
@@ -331,8 +300,9 @@ class FirstAnswers:
         if is_plain_ping(message):
             self._send(message["id"], b"{}")
             return True
-        kept = self._folder.load(key) if key is not None else None
-        if key is None or kept is None:
+        if key is not None and message["method"] == LISTEN:
+            return self._open_stream(message, key)
+        if key is None or (kept := self._folder.load(key)) is None:
             return False
         if is_first:
             self._has_answered_handshake = True
@@ -344,6 +314,23 @@ class FirstAnswers:
         )
         self._waiting += write_line(_make_copy(message, identifier))
         self._send(message["id"], kept.body)
+        return True
+
+    def _is_in_order(self, message: Mapping[str, Any], *, is_first: bool, is_modern: bool) -> bool:
+        """Whether a request fits the era that the client has opened in."""
+        if self._opened_modern is None and ("id" in message or not message):
+            self._opened_modern = is_modern
+        if is_modern:
+            return bool(self._opened_modern)
+        return self._opened_modern is False and is_first == (self._handshake is None)
+
+    def _open_stream(self, message: Mapping[str, Any], key: str) -> bool:
+        """Acknowledge a stream of changes; the request itself waits for the gateway."""
+        line = self._streams.acknowledge(message, key)
+        if line is None:
+            return False
+        self._waiting += write_line(message)
+        self._write(line)
         return True
 
     def _watch_unless_kept(self, message: Mapping[str, Any], key: str) -> None:
@@ -364,18 +351,23 @@ class FirstAnswers:
     def _make_key(self, message: Mapping[str, Any]) -> str | None:
         """Return the key of the answer to a request; None if it is none that is kept."""
         method, params = message.get("method"), message.get("params", {})
-        if not is_request(message) or not isinstance(params, dict):
-            return None
-        if not isinstance(params.get("_meta", {}), dict):
+        if not (
+            is_request(message)
+            and isinstance(params, dict)
+            and isinstance(params.get("_meta", {}), dict)
+        ):
             return None
         if method == "initialize" and params.keys() <= _INITIALIZE_PARAMS:
             self._handshake = [params.get("protocolVersion"), params.get("capabilities")]
             self._client = params.get("clientInfo")
             info = _describe_types(self._client)
             return self._digest(method, *self._handshake, info, self._sum_instructions())
+        version = _read_version(message)
+        if method == LISTEN and version is not None and asks_for_lists_alone(params):
+            lists = sorted(read_lists(message))
+            return self._digest(method, lists, _read_modern_client(version, params))
         if method not in {*_LISTS, "server/discover"} or params.keys() - _LIST_PARAMS:
             return None
-        version = _read_version(message)
         asked = self._handshake if version is None else _read_modern_client(version, params)
         if asked is None:
             return None
@@ -397,7 +389,10 @@ class FirstAnswers:
 
     def _send(self, identifier: Any, body: bytes) -> None:
         head = b'{"jsonrpc":"2.0","id":%s,"result":' % json.dumps(identifier).encode()
-        view = memoryview(head + body + b"}\n")
+        self._write(head + body + b"}\n")
+
+    def _write(self, line: bytes) -> None:
+        view = memoryview(line)
         with suppress(OSError):  # the client has gone, as the gateway will see
             while view:
                 view = view[os.write(self._wire.write_fd, view) :]
@@ -479,22 +474,8 @@ def _make_copy(message: dict[str, Any], identifier: str) -> dict[str, Any]:
     return copy
 
 
-def _read_filter(message: Mapping[str, Any]) -> frozenset[str]:
-    params = message.get("params")
-    wanted = params.get("notifications") if isinstance(params, dict) else None
-    if not isinstance(wanted, dict):
-        return frozenset()
-    names = {name for _, name in _LISTS.values()}
-    return frozenset(name for name in names if wanted.get(f"{name}ListChanged") is True)
-
-
 def _read_trouble(outcome: Mapping[str, Any]) -> str:
     """Return the code of why the gateway is not ready; empty if it is, or says nothing of it."""
     member = outcome.get("_meta") or outcome.get("data")
     error = member.get(_ERROR_META) if isinstance(member, dict) else None
     return str(error.get("code", "")) if isinstance(error, dict) else ""
-
-
-def _write_change(name: str, params: Mapping[str, Any] | None = None) -> bytes:
-    message = {"jsonrpc": "2.0", "method": f"notifications/{name}/list_changed"}
-    return write_line(message | ({"params": params} if params else {}))

@@ -37,6 +37,16 @@ def change(name, **params):
     return message | ({"params": params} if params else {})
 
 
+def acknowledgement(**params):
+    method = "notifications/subscriptions/acknowledged"
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def listen(number="s", **notifications):
+    wanted = notifications or {"toolsListChanged": True}
+    return request("subscriptions/listen", number, _meta=META, notifications=wanted)
+
+
 class Gateway:
     """What a loaded gateway answers; lists can be replaced, and requests are recorded."""
 
@@ -50,6 +60,7 @@ class Gateway:
             "tools/call": {"content": []},
             "ping": {},
         }
+        self.acknowledges = {"toolsListChanged": True}
         self.read = []
 
     def answer(self, line):
@@ -59,8 +70,7 @@ class Gateway:
             return []
         if message["method"] == "subscriptions/listen":
             meta = {"io.modelcontextprotocol/subscriptionId": message["id"]}
-            method = "notifications/subscriptions/acknowledged"
-            return [{"jsonrpc": "2.0", "method": method, "params": {"_meta": meta}}]
+            return [acknowledgement(notifications=self.acknowledges, _meta=meta)]
         result = self.results.get(message["method"])
         outcome = {"error": {"code": 1, "message": "no"}} if result is None else {"result": result}
         return [{"jsonrpc": "2.0", "id": message["id"], **outcome}]
@@ -344,11 +354,8 @@ def test_no_change_is_announced_without_the_capability(begin, gateway):
 @pytest.mark.parametrize("listens_first", [True, False])
 def test_a_stateless_client_learns_of_it_on_its_stream_of_changes(begin, gateway, listens_first):
     gateway.results["tools/list"] = {"tools": [{"name": "b"}]}
-    listen = request(
-        "subscriptions/listen", "s", _meta=META, notifications={"toolsListChanged": True}
-    )
     listing = request("tools/list", 2, _meta=META)
-    received = begin().serve(*([listen, listing] if listens_first else [listing, listen]))
+    received = begin().serve(*([listen(), listing] if listens_first else [listing, listen()]))
     acknowledged, changed = received
     assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
     assert changed == change("tools", _meta={"io.modelcontextprotocol/subscriptionId": "s"})
@@ -357,10 +364,70 @@ def test_a_stateless_client_learns_of_it_on_its_stream_of_changes(begin, gateway
 @pytest.mark.usefixtures("kept")
 def test_a_stream_is_told_of_no_list_that_it_did_not_ask_for(begin, gateway):
     gateway.results["tools/list"] = {"tools": [{"name": "b"}]}
-    listen = request(
-        "subscriptions/listen", "s", _meta=META, notifications={"promptsListChanged": True}
-    )
-    assert len(begin().serve(request("tools/list", 2, _meta=META), listen)) == 1
+    listens = listen(promptsListChanged=True)
+    assert len(begin().serve(request("tools/list", 2, _meta=META), listens)) == 1
+
+
+OF_STREAM = {"io.modelcontextprotocol/subscriptionId": "s"}
+
+
+@pytest.fixture
+def started(kept, begin, gateway):
+    """A client that has had its stream acknowledged and its list before a gateway is there."""
+    begin().serve(listen(1))
+    gateway.read.clear()
+    process = begin()
+    process.send(listen(), request("tools/list", 2, _meta=META))
+    process.first.start()
+    acknowledged, listed = process.receive(), process.receive()
+    assert acknowledged == acknowledgement(notifications=gateway.acknowledges, _meta=OF_STREAM)
+    assert listed["result"] == {"tools": [{"name": "a"}]}
+    assert not process.needed.is_set()
+    return process
+
+
+def test_a_stream_acknowledged_early_is_opened_by_the_gateway_and_acknowledged_once(
+    started, gateway
+):
+    assert started.load() == []
+    assert gateway.read[0] == listen()
+    assert not started.first.is_following
+
+
+def test_a_stream_acknowledged_early_is_told_what_has_changed(started, gateway):
+    gateway.results["tools/list"] = {"tools": []}
+    assert started.load() == [change("tools", _meta=OF_STREAM)]
+
+
+def test_a_gateway_that_acknowledges_something_else_is_heard_and_believed_next_time(
+    started, begin, gateway
+):
+    gateway.acknowledges = {}
+    other = acknowledgement(notifications={}, _meta=OF_STREAM)
+    assert started.load() == [other]
+    again = begin()
+    again.send(listen())
+    again.first.start()
+    assert again.receive() == other
+
+
+def test_a_stream_that_a_gateway_refuses_is_not_acknowledged_early_again(started, begin):
+    for line in started.first.hand_over().unsent.splitlines():
+        started.first.note_input(line)
+    refusal = b'{"jsonrpc":"2.0","id":"s","error":{"code":1,"message":"no"}}\n'
+    assert started.first.filter_output(refusal) == refusal
+    again = begin()
+    again.send(listen())
+    again.first.start()
+    assert again.needed.wait(PATIENCE_S)
+
+
+@pytest.mark.usefixtures("started")
+def test_a_stream_of_a_resource_needs_the_gateway(begin):
+    process = begin()
+    process.send(listen(toolsListChanged=True, resourceSubscriptions=["file:///a"]))
+    process.first.start()
+    assert process.needed.wait(PATIENCE_S)
 
 
 def test_a_list_of_one_caller_is_cached_only_briefly_by_a_stateless_client(begin, gateway):
