@@ -1,6 +1,6 @@
 """An honest comparison: real clients with all servers directly, and with Foregate in between.
 
-    python -m benchmarks.clients FOLDER [--client NAME] [--exposure WAY] [--job NAME] [--long-s S]
+    python -m benchmarks.clients FOLDER [--client NAME] [--exposure WAY] [--job NAME]
 
 Claude Code, Codex and Gemini CLI, in pinned versions, do the jobs of `jobs.json`. The model is a
 script on loopback that reads what the client sends, as a model would: it calls a tool that is

@@ -24,6 +24,7 @@ from benchmarks.clients.set_up import (
 
 WAYS: Final = ("direct", "auto", "meta", "hybrid", "full")
 LONG_S: Final = 70.0
+THINK_S: Final = 1.0
 
 
 def main() -> None:
@@ -56,6 +57,7 @@ def _parse(jobs: list[str]) -> argparse.Namespace:
     parser.add_argument("--exposure", action="append", choices=WAYS, help="direct: no Foregate")
     parser.add_argument("--job", action="append", choices=jobs)
     parser.add_argument("--long-s", type=float, default=LONG_S, help="length of the long call")
+    parser.add_argument("--think-s", type=float, default=THINK_S, help="time of a model's answer")
     return parser.parse_args()
 
 
@@ -69,16 +71,18 @@ def _run(
             pin_tools(folder, pinned=way == "hybrid")
             entries = direct if way == "direct" else build_foregate_entry(folder, client, way)
             # The first start after a change is not what a user meets every day.
-            drive(folder, client, entries, {}, long_s=0)
+            drive(folder, client, entries, {})
             for name in arguments.job or jobs:
                 job = _fill_in(jobs[name], work=str(folder / "work"), long_s=long_s)
                 mode = job.get("mode", "")
                 if mode not in alone:
                     nothing = {"mode": mode, "want": ()}
-                    done = drive(folder, client, {}, nothing, long_s=0)
+                    done = drive(folder, client, {}, nothing)
                     alone[mode] = measure(done, nothing, base=0, calls=calls)
                 calls.unlink(missing_ok=True)
-                done = drive(folder, client, entries, job, long_s=long_s)
+                done = drive(
+                    folder, client, entries, job, think_s=arguments.think_s, long_s=long_s
+                )
                 figures = measure(done, job, base=alone[mode].first_tokens, calls=calls)
                 sent = folder / "requests" / f"{client}-{way}-{name}.json"
                 sent.parent.mkdir(exist_ok=True)

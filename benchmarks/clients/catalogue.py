@@ -35,7 +35,7 @@ _SERVICES: Final = {
     "news": "article source topic digest",
     "translation": "document glossary segment language_pair",
 }
-_ACTIONS: Final = {
+_ACTIONS: Final[dict[str, tuple[str, bool]]] = {
     "list": ("Lists the {noun}s that match a filter, newest first", True),
     "get": ("Returns a {noun} with all of its fields and its history", True),
     "search": ("Finds {noun}s by words in any of their texts", True),
@@ -59,7 +59,7 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
         "default": 20,
         "description": "Number of entries in an answer.",
     },
-    "cursor": {"type": "string", "description": "Where the previous answer ended, to go on there."},
+    "cursor": {"type": "string", "description": "Where the previous answer ended."},
     "since": {
         "type": "string",
         "format": "date-time",
@@ -94,13 +94,11 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 def build_catalogue(seed: int = SEED) -> dict[str, list[dict[str, Any]]]:
     """Return the tools of each generated server, as `tools/list` has them."""
-    chance = random.Random(seed)
-    return {name: list(_describe(name, nouns.split(), chance)) for name, nouns in _SERVICES.items()}
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    return {name: list(_describe(name, text.split(), chance)) for name, text in _SERVICES.items()}
 
 
-def _describe(
-    service: str, nouns: list[str], chance: random.Random
-) -> Iterator[dict[str, Any]]:
+def _describe(service: str, nouns: list[str], chance: random.Random) -> Iterator[dict[str, Any]]:
     for noun in nouns:
         for verb in chance.sample(list(_ACTIONS), k=chance.choice((3, 4, 4))):
             sentence, reads = _ACTIONS[verb]
@@ -117,7 +115,7 @@ def _describe(
 def _build_schema(verb: str, noun: str, chance: random.Random) -> dict[str, Any]:
     words = noun.replace("_", " ")
     text = {"type": "string"}
-    needed = {
+    arguments: dict[str, dict[str, Any]] = {
         "list": {},
         "get": {f"{noun}_id": {**text, "description": f"Id of the {words}."}},
         "search": {"query": {**text, "description": f"Words that the {words} must contain."}},
@@ -133,7 +131,8 @@ def _build_schema(verb: str, noun: str, chance: random.Random) -> dict[str, Any]
                 "description": "New value by the name of the field.",
             },
         },
-    }[verb]
-    options = chance.sample(list(_OPTIONS), k=chance.choice((1, 2, 3, 4)))
-    more = {name: _OPTIONS[name] for name in options}
+    }
+    needed = arguments[verb]
+    chosen = chance.sample(list(_OPTIONS), k=chance.choice((1, 2, 3, 4)))
+    more = {name: _OPTIONS[name] for name in chosen}
     return {"type": "object", "properties": {**needed, **more}, "required": list(needed)[:1]}

@@ -66,7 +66,7 @@ class Anthropic:
         ] or [{"type": "text", "text": text}]
         stop = "tool_use" if uses else "end_turn"
         usage = {"input_tokens": 1_000, "output_tokens": 10}
-        message = {"id": _new_id("msg"), "type": "message", "role": "assistant",
+        message: dict[str, Any] = {"id": _new_id("msg"), "type": "message", "role": "assistant",
                    "model": body.get("model"), "stop_reason": None, "stop_sequence": None,
                    "content": [], "usage": usage}  # fmt: skip
         if not body.get("stream"):
@@ -137,8 +137,8 @@ class Responses:
             {"type": "message", "id": _new_id("msg"), "role": "assistant", "status": "completed",
              "content": [{"type": "output_text", "text": text, "annotations": []}]}
         ]  # fmt: skip
-        response = {"id": _new_id("resp"), "object": "response", "model": body.get("model"),
-                    "status": "in_progress", "output": []}  # fmt: skip
+        response: dict[str, Any] = {"id": _new_id("resp"), "object": "response",
+                    "model": body.get("model"), "status": "in_progress", "output": []}  # fmt: skip
         usage = {"input_tokens": 1_000, "output_tokens": 10, "total_tokens": 1_010}
         done = {**response, "status": "completed", "output": items, "usage": usage}
         events: list[dict[str, Any]] = [{"type": "response.created", "response": response}]

@@ -57,13 +57,19 @@ class Drive:
 
 
 def drive(
-    folder: Path, client: str, entries: Entries, job: Mapping[str, Any], *, long_s: float
+    folder: Path,
+    client: str,
+    entries: Entries,
+    job: Mapping[str, Any],
+    *,
+    think_s: float = 0,
+    long_s: float = 0,
 ) -> Drive:
     """Let a client with these servers do a job."""
     home = folder / "client-home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    model = ScriptedModel(job)
+    model = ScriptedModel(job, think_s=think_s)
     is_plan = job.get("mode") == "plan"
     with serve(model) as port:
         command, env = _PREPARE[client](folder, home, entries, port, is_plan)
@@ -119,7 +125,7 @@ def _prepare_claude(
 def _prepare_codex(
     folder: Path, home: Path, entries: Entries, port: int, is_plan: bool
 ) -> tuple[list[str], dict[str, str]]:
-    """`exec` asks nobody: what is not allowed beforehand, here all but in plan mode, is refused."""
+    """`exec` asks nobody: it refuses what is not allowed, which here is all but in plan mode."""
     lines = [_CODEX_SETTINGS.format(port=port)]
     for name, entry in entries.items():
         lines.append(f"[mcp_servers.{json.dumps(name)}]")

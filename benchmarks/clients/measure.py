@@ -65,7 +65,9 @@ def measure(done: Drive, job: Mapping[str, Any], *, base: int, calls: Path) -> F
     times = [at for at, _ in done.model.requests]
     bodies = [body for _, body in done.model.requests]
     counted = [_count_request(body) - base for body in bodies]
-    results = [_dump(result) for result in done.model.dialect.results(bodies[-1])] if bodies else []
+    results = (
+        [_dump(result) for result in done.model.dialect.results(bodies[-1])] if bodies else []
+    )
     log = _read_log(calls)
     reached = {entry["tool"] for entry in log}
     good, outcome = _judge(job, results, reached, ended=done.ended)

@@ -1,4 +1,4 @@
-"""A scripted model on loopback: it looks for the tools of a job as a model would, and calls them."""
+"""A scripted model on loopback, which looks for the tools of a job and calls them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ _READS: Final = re.compile(r'reads\\*": ?true')
 class ScriptedModel:
     """Does one job, whichever way the client's tools lead to it.
 
+    Args:
+        job: A row of `jobs.json`; without `turns` it calls nothing.
+        think_s: How long each answer takes, in seconds.
+
     Attributes:
         requests: Body and time (s, of time.time) of each request of the conversation.
         dialect: How the client speaks; known from its first request on.
     """
 
-    def __init__(self, job: Mapping[str, Any]) -> None:
+    def __init__(self, job: Mapping[str, Any], *, think_s: float) -> None:
         self._job = job
+        self._think_s = think_s
         self._turns = [list(turn) for turn in job.get("turns", ())]
         self._searches = 0
         self._lock = threading.Lock()
@@ -39,7 +44,7 @@ class ScriptedModel:
         self.dialect: Dialect = DIALECTS[0]
 
     def reply(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """Answer a request; those without tools, such as for a title, belong to no conversation."""
+        """Answer a request; one without tools, as for a title, is no part of the job."""
         if "count" in path:
             return json.dumps({"input_tokens": 1_000, "totalTokens": 1_000}).encode()
         dialect = next((one for one in DIALECTS if one.path in path), None)
@@ -50,6 +55,7 @@ class ScriptedModel:
         with self._lock:
             self.dialect = dialect
             self.requests.append((time.time(), body))
+            time.sleep(self._think_s)
             return dialect.answer("Done.", self._choose(dialect, body), body)
 
     def _choose(self, dialect: Dialect, body: Mapping[str, Any]) -> Sequence[ToolUse]:
@@ -79,9 +85,7 @@ class ScriptedModel:
 class _View:
     """What a model sees of tools in one request."""
 
-    def __init__(
-        self, dialect: Dialect, body: Mapping[str, Any], *, known: Sequence[str]
-    ) -> None:
+    def __init__(self, dialect: Dialect, body: Mapping[str, Any], *, known: Sequence[str]) -> None:
         self._dialect = dialect
         self._loaded = dialect.loaded(body)
         self._text = json.dumps(body, ensure_ascii=False)
@@ -149,9 +153,9 @@ class _View:
 
     def _reads(self, tool: str) -> bool:
         """Whether a search said that the tool only reads; a known one of these jobs does."""
-        entries = _ENTRY.split(self._text)
+        entries = (one.lstrip('\\"') for one in _ENTRY.split(self._text))
         return tool in self._known or any(
-            one.startswith(tool) and _READS.search(one) for one in (e.lstrip('\\"') for e in entries)
+            one.startswith(tool) and _READS.search(one) for one in entries
         )
 
 

@@ -20,8 +20,8 @@ def render(rows: Sequence[Row], versions: Mapping[str, str], ways: Sequence[str]
         if own:
             alone = _spread([row["alone_s"] for row in own.values()])
             parts.append(
-                f"{title} {versions[client]}, whose first request comes after {alone} s without any "
-                f"server:\n\n{_render_client(own, ways)}"
+                f"{title} {versions[client]}; without any server its first request comes after "
+                f"{alone} s.\n\n{_render_client(own, ways)}"
             )
     return "\n\n".join([*parts, document.stamp()]) + "\n"
 

@@ -1,4 +1,4 @@
-"""Installs clients and servers in a folder, and moves the servers behind Foregate as a person would."""
+"""Installs clients and servers in a folder, and moves the servers behind Foregate."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def build_foregate_entry(folder: Path, client: str, exposure: str) -> Entries:
     manage(folder, "connect_client", FILE_NAMES[client], "--file", str(file))
     text = file.read_text()
     written = tomllib.loads(text) if client == "codex" else json.loads(text)
-    entry = written.get("mcpServers", written.get("mcp_servers"))["foregate"]
+    entry = written["mcp_servers" if client == "codex" else "mcpServers"]["foregate"]
     if exposure != "auto":
         entry["args"] += ["--exposure", exposure]
     entry["env"] = {**entry.get("env", {}), **_own_settings(folder)}
