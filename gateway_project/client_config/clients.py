@@ -62,12 +62,15 @@ class ListingForm:
         name_tokens: Tokens of such a name.
         max_tokens: Tokens of listed tools up to which listing costs a whole job fewer tokens than
             searching and calling through the meta-tools.
+        finds_by_words: Whether its model may know of a tool only by searching for the words of its
+            task, and not by its name.
     """
 
     name_limit: int = ids.MAX_EXPOSED_LENGTH
     searching_from: str = ""
     name_tokens: int = 0
     max_tokens: int = 1_250
+    finds_by_words: bool = False
 
     def searches(self, version: str) -> bool:
         """Whether the client of a version searches listed tools itself.

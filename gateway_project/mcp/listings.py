@@ -29,7 +29,9 @@ async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> Serve
         catalogue, caller, view.exposure, name_limit=view.form.name_limit
     )
     listed = shown.items if client_state.is_modern(request.ctx) else shown.handshake_items
-    own = meta_tools.DEFINITIONS_BESIDE_OTHERS if listed else meta_tools.DEFINITIONS
+    own = meta_tools.list_definitions(
+        beside_others=bool(listed), found_by_words=view.form.finds_by_words
+    )
     items = [*own, *listed]
     return _make_page("tools", items, params, key="name", ttl_ms=TTL_MS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 from mcp_types import Tool, ToolAnnotations
@@ -386,6 +387,15 @@ DEFINITIONS: Final = tuple(
 """As they are sent."""
 
 
+_TASK_WORDS: Final = (
+    "For whatever reads, finds, lists, checks, creates, adds, writes, changes, updates, deletes, "
+    "sends, posts or runs something: files, folders, web pages, mail, messages, calendar events, "
+    "issues, repositories, databases, tables, documents, notes, pictures, maps, weather, prices, "
+    "users, orders."
+)
+"""What a model may search for that does not know of search_tools yet."""
+
+
 def _load_fewer(definition: dict[str, Any]) -> dict[str, Any]:
     if definition["name"] in _BEGINNERS_BESIDE_OTHERS:
         return definition
@@ -394,5 +404,21 @@ def _load_fewer(definition: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "_meta": meta} if meta else rest
 
 
-DEFINITIONS_BESIDE_OTHERS: Final = tuple(map(_load_fewer, DEFINITIONS))
-"""As they are sent beside tools of servers."""
+def _name_tasks(definition: dict[str, Any]) -> dict[str, Any]:
+    if definition["name"] != SEARCH:
+        return definition
+    return {**definition, "description": f"{definition['description']} {_TASK_WORDS}"}
+
+
+@functools.cache
+def list_definitions(
+    *, beside_others: bool, found_by_words: bool = False
+) -> tuple[dict[str, Any], ...]:
+    """Return the meta-tools as they are sent.
+
+    Args:
+        beside_others: Whether tools of servers are listed too, so that fewer need be loaded.
+        found_by_words: Whether the client's model finds tools by the words of a task.
+    """
+    definitions = tuple(map(_load_fewer, DEFINITIONS)) if beside_others else DEFINITIONS
+    return tuple(map(_name_tasks, definitions)) if found_by_words else definitions

@@ -15,6 +15,7 @@ from tests.gateway.conftest import ADMIN, ERAS, connected
 from tests.patience import PATIENCE_S
 
 CLAUDE = Implementation(name="claude-code", version="2.1.332")
+CODEX = Implementation(name="codex-mcp-client", version="0.171.0")
 LONG = "a_tool_with_a_name_of_more_than_forty_characters"
 
 
@@ -41,7 +42,7 @@ def world(world):
         (CLAUDE, 80, 5_000, True),
         (CLAUDE, 90, 10, False),
         (Implementation(name="claude-code", version="2.0.1"), 80, 5_000, False),
-        (Implementation(name="codex-mcp-client", version="0.171.0"), 80, 100, False),
+        (CODEX, 80, 100, False),
     ],
 )
 async def test_a_client_is_listed_what_costs_it_less_than_the_meta_tools(
@@ -62,6 +63,26 @@ async def test_pinned_tools_are_listed_where_all_are_too_many(connect, world, er
     world.catalogue = catalogue(*tools(20), pinned)
     async with connect(era) as client:
         assert names(await client.list_tools()) == ["s__pinned"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("count", [0, 5])
+async def test_search_tools_names_tasks_to_a_model_that_finds_tools_by_words_of_its_task(
+    connect, world, era, count
+):
+    world.catalogue = catalogue(*tools(count, pinned=True))
+    shown = {}
+    for client in (CODEX, CLAUDE):
+        async with connect(era, client_info=client) as connected:
+            listed = await connected.list_tools()
+        shown[client.name] = [tool.description for tool in listed.tools]
+    plain = [tool.description for tool in meta_tools.TOOLS]
+    assert shown["claude-code"][: len(plain)] == plain
+    to_codex = shown["codex-mcp-client"]
+    assert to_codex[1 : len(plain)] == plain[1:]
+    for word in ("files", "weather", "sends", "reads", "issues"):
+        assert word in to_codex[0]
+        assert word not in plain[0]
 
 
 @pytest.mark.parametrize("era", ERAS)
