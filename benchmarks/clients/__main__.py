@@ -31,10 +31,12 @@ WARM_UP_S: Final = 10.0
 
 def main() -> None:
     """Run the chosen jobs, and write all results so far."""
-    jobs = json.loads((PACKAGE / "jobs.json").read_text())
-    arguments = _parse(list(jobs))
+    text = (PACKAGE / "jobs.json").read_text()
+    arguments = _parse(list(json.loads(text)))
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    text = text.replace('"{long_s}"', str(arguments.long_s))
+    jobs = json.loads(text.replace("{work}", str(folder / "work")))
     entries = set_up(folder)
     results = folder / "results.json"
     known = json.loads(results.read_text()) if results.exists() else []
@@ -77,7 +79,7 @@ def _run(
             drive(folder, client, entries, {})
             time.sleep(WARM_UP_S)
             for name in arguments.job or jobs:
-                job = _fill_in(jobs[name], work=str(folder / "work"), long_s=long_s)
+                job = jobs[name]
                 mode = job.get("mode", "")
                 if mode not in alone:
                     nothing = {"mode": mode, "want": ()}
@@ -93,20 +95,6 @@ def _run(
                 sent.write_text(json.dumps([body for _, body in done.model.requests]))
                 yield {"client": client, "way": way, "job": name, **figures.as_row(),
                        "alone_s": alone[mode].start_s}  # fmt: skip
-
-
-def _fill_in(value: Any, **values: Any) -> Any:
-    """Replace `{name}` in a job; alone it becomes the value itself."""
-    if isinstance(value, Mapping):
-        return {key: _fill_in(item, **values) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_fill_in(item, **values) for item in value]
-    if isinstance(value, str):
-        if value[1:-1] in values and value == f"{{{value[1:-1]}}}":
-            return values[value[1:-1]]
-        for name, one in values.items():
-            value = value.replace(f"{{{name}}}", str(one))
-    return value
 
 
 def _tell(line: str) -> None:
