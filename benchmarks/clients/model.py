@@ -76,7 +76,7 @@ class ScriptedModel:
     def _search(self, view: _View) -> ToolUse:
         by_words = self._job.get("by_words") and self._searches == 1
         names = () if by_words else view.list_deferred(self._rest())
-        return view.search(self._job["find"], names)
+        return view.search(self._job["find"], names, again=self._searches > 1)
 
     def _rest(self) -> list[Any]:
         return [call for turn in self._turns for call in turn]
@@ -135,14 +135,15 @@ class _View:
             return (f"mcp__{OWN}__{'read_tool' if self._reads(tool) else 'call_tool'}",)
         return (f"mcp__{OWN}__search_tools",)
 
-    def search(self, query: str, names: Sequence[str]) -> ToolUse:
+    def search(self, query: str, names: Sequence[str], *, again: bool) -> ToolUse:
         """Return a search: the client's by names, then Foregate's, then the client's by words."""
         own = self._own("search_tools")
         if own and not names:
             return _with(own, {"query": query})
         if self._dialect.search_tool in self._loaded:
-            is_seen = f"mcp__{OWN}" in self._text  # by an earlier search, without its search
-            return self._dialect.search("search_tools" if is_seen else query, names)
+            # Whoever found nothing by words looks for what the client says of the gateway.
+            is_told = again and OWN in self._text
+            return self._dialect.search("search_tools" if is_told else query, names)
         return ToolUse(name="exec_command", arguments=WAIT_COMMAND)
 
     def _own(self, name: str) -> ToolUse | None:

@@ -35,7 +35,9 @@ def _render_client(own: Mapping[tuple[str, str], Row], ways: Sequence[str]) -> s
         of_way = [own[job, way] for job in jobs if (job, way) in own]
         first.append(_spread([row["first_tokens"] for row in of_way]))
         start.append(_spread([row["start_s"] for row in of_way]))
-    lines = [[job, *(_describe(own.get((job, way))) for way in seen)] for job in jobs]
+    lines = [
+        [job.replace("_", " "), *(_describe(own.get((job, way))) for way in seen)] for job in jobs
+    ]
     return markdown(["tokens / requests / seconds", *seen], [first, start, *lines])
 
 
@@ -49,6 +51,4 @@ def _describe(row: Row | None) -> str:
         return ""
     figures = f"{row['tokens']:,} / {row['requests']} / {row['finish_s']:.1f}"
     words = row["outcome"].partition(":")[0]
-    if row["side_by_side"]:
-        words += ", side by side"
-    return figures if words == "done" else f"{figures} {words}"
+    return figures if words == "done" else f"{figures}, {words}"

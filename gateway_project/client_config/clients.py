@@ -62,8 +62,8 @@ class ListingForm:
         name_tokens: Tokens of such a name.
         max_tokens: Tokens of listed tools up to which listing costs a whole job fewer tokens than
             searching and calling through the meta-tools.
-        finds_by_words: Whether its model may know of a tool only by searching for the words of its
-            task, and not by its name.
+        finds_by_words: Whether its model may be told of no tool before it searches, by words that
+            a tool's definition has to share.
     """
 
     name_limit: int = ids.MAX_EXPOSED_LENGTH

@@ -65,9 +65,11 @@ def test_a_tool_that_was_found_is_called_through_the_gateway_as_what_it_is():
 
 
 def test_a_model_without_names_searches_by_words_and_then_for_the_gateway_s_search():
-    assert '"query": "read a gauge"' in reply(CODEX, codex())
-    assert '"query": "search_tools"' in reply(CODEX, codex("call_tool"))
-    answer = reply(CODEX, codex("search_tools", "call_tool"))
+    model = ScriptedModel(JOB, think_s=0)
+    told = "deferred: mcp__foregate"
+    assert '"query": "read a gauge"' in model.reply(CODEX, codex(text=told)).decode()
+    assert '"query": "search_tools"' in model.reply(CODEX, codex("call_tool", text=told)).decode()
+    answer = model.reply(CODEX, codex("search_tools", "call_tool")).decode()
     assert '"namespace": "mcp__foregate"' in answer
 
 
