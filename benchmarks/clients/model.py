@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from benchmarks.clients.dialects import DIALECTS, Dialect, ToolUse
 
-SEARCHES: Final = 3
+SEARCHES: Final = 4
 """Times that the model looks for a tool before it calls what it does not see."""
 WAIT_COMMAND: Final = {"cmd": "sleep 3"}
 OWN: Final = "foregate"
@@ -76,7 +76,7 @@ class ScriptedModel:
     def _search(self, view: _View) -> ToolUse:
         by_words = self._job.get("by_words") and self._searches == 1
         names = () if by_words else view.list_deferred(self._rest())
-        return view.search(self._job["find"], names, again=self._searches > 1)
+        return view.search(self._job["find"], names, again=self._searches > 1, wanted=self._rest())
 
     def _rest(self) -> list[Any]:
         return [call for turn in self._turns for call in turn]
@@ -135,9 +135,14 @@ class _View:
             return (f"mcp__{OWN}__{'read_tool' if self._reads(tool) else 'call_tool'}",)
         return (f"mcp__{OWN}__search_tools",)
 
-    def search(self, query: str, names: Sequence[str], *, again: bool) -> ToolUse:
+    def search(
+        self, query: str, names: Sequence[str], *, again: bool, wanted: Sequence[Sequence[Any]]
+    ) -> ToolUse:
         """Return a search: the client's by names, then Foregate's, then the client's by words."""
         own = self._own("search_tools")
+        is_found = any(tool in self._text for tool, _ in wanted)
+        if own and is_found and not names and self._dialect.search_tool in self._loaded:
+            return self._dialect.search("read_tool call_tool", ())
         if own and not names:
             return _with(own, {"query": query})
         if self._dialect.search_tool in self._loaded:

@@ -393,7 +393,7 @@ _TASK_WORDS: Final = (
     "issues, repositories, databases, tables, documents, notes, pictures, maps, weather, prices, "
     "users, orders."
 )
-"""What a model may search for that does not know of search_tools yet."""
+"""What a model may search for that knows of no tool yet."""
 
 
 def _load_fewer(definition: dict[str, Any]) -> dict[str, Any]:
@@ -405,7 +405,7 @@ def _load_fewer(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name_tasks(definition: dict[str, Any]) -> dict[str, Any]:
-    if definition["name"] != SEARCH:
+    if definition["name"] not in {SEARCH, READ, CALL}:  # what every task takes
         return definition
     return {**definition, "description": f"{definition['description']} {_TASK_WORDS}"}
 

@@ -67,7 +67,7 @@ async def test_pinned_tools_are_listed_where_all_are_too_many(connect, world, er
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("count", [0, 5])
-async def test_search_tools_names_tasks_to_a_model_that_finds_tools_by_words_of_its_task(
+async def test_tools_that_every_task_takes_name_tasks_to_a_model_that_finds_tools_by_words(
     connect, world, era, count
 ):
     world.catalogue = catalogue(*tools(count, pinned=True))
@@ -78,11 +78,14 @@ async def test_search_tools_names_tasks_to_a_model_that_finds_tools_by_words_of_
         shown[client.name] = [tool.description for tool in listed.tools]
     plain = [tool.description for tool in meta_tools.TOOLS]
     assert shown["claude-code"][: len(plain)] == plain
-    to_codex = shown["codex-mcp-client"]
-    assert to_codex[1 : len(plain)] == plain[1:]
-    for word in ("files", "weather", "sends", "reads", "issues"):
-        assert word in to_codex[0]
-        assert word not in plain[0]
+    needed = {"search_tools", "read_tool", "call_tool"}
+    to_codex = shown["codex-mcp-client"][: len(plain)]
+    for name, text, own in zip(meta_tools.NAMES, to_codex, plain, strict=True):
+        assert text.startswith(own)
+        assert (text != own) is (name in needed)
+    for word in ("files", "weather", "sends", "issues"):
+        assert not any(word in text for text in plain)
+        assert sum(word in text for text in to_codex) == len(needed)
 
 
 @pytest.mark.parametrize("era", ERAS)
