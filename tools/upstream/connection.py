@@ -263,6 +263,12 @@ class Connection:
                 "version does not define; update it",
                 server=self._spec.name,
             )
+        if result.get("resultType") == "task":
+            raise ProtocolViolation(
+                f"answers {request.description} with a task, which it was not asked for and which "
+                "is not followed; turn its tasks off, or update it",
+                server=self._spec.name,
+            )
         return result
 
     def _build_headers(self, request: UpstreamRequest) -> dict[str, str] | None:
