@@ -5,8 +5,7 @@
 FOLDER holds `everyday_NAME/tools.jsonl` of the sets in `LEARNED`, as benchmarks/everyday/README.md
 says. Every wish asks a question for each parameter of each of its tools: is it stated, and where?
 A tool of which a wish only speaks (`forbidden`) is asked about too, and nothing is stated for it.
-Of each tool one more question is asked: does the wish order what it does? The sentences of
-`ORDERED` ask this alone, and half of the wishes ask it of another tool of the server, too.
+So it is for the sentences of `ORDERED` that order nothing.
 
 The lower layers of the packaged encoder stay as they are and read wish and question apart; the
 upper ones and three small heads are trained. Servers whose hash says so are held out; their wishes
@@ -278,7 +277,7 @@ class Training:
         yield from random.sample(batches, len(batches))
 
     def judge(self, rows: Sequence[Row]) -> None:
-        """Print at several thresholds how many values and orders are found, and how many right.
+        """Print at several thresholds how many values are found, and how many are right.
 
         Each question is judged alone; `benchmarks.bind_everyday` judges what is bound of it.
         """
@@ -287,7 +286,6 @@ class Training:
         self._dropout.eval()
         self.read(rows)
         found: list[tuple[float, bool]] = []
-        orders: list[tuple[float, bool]] = []
         order = sorted(rows, key=lambda row: len(row.text))
         for at in range(0, len(order), BATCH):
             batch = order[at : at + BATCH]
@@ -298,19 +296,18 @@ class Training:
                 for (at_row, member), logit in zip(places, members.tolist(), strict=True):
                     chosen[at_row] = max(chosen.get(at_row, (-math.inf, -1)), (logit, member))
             for place, row in enumerate(batch):
-                if row.asks_for_order:
-                    orders.append((_sigmoid(float(stated[place])), row.is_stated))
-                elif row.question.members:
+                if row.question.members:
                     logit, member = chosen.get(place, (-math.inf, -1))
                     found.append((_sigmoid(logit), member in row.members))
                 elif row.spans is not None:
                     found.append(self._judge_words(row, stated[place], tags[place]))
-        _print_figures(
-            found,
-            orders,
-            stated=sum(row.is_stated for row in rows)
-            - sum(is_ordered for _, is_ordered in orders),
+        stated = sum(
+            row.is_stated for row in rows if row.question.members or row.spans is not None
         )
+        for threshold in THRESHOLDS:
+            kept = [is_right for probability, is_right in found if probability >= threshold]
+            recall, precision = sum(kept) / stated, sum(kept) / max(1, len(kept))
+            print(f"from {threshold}: recall {recall:.3f}, precision {precision:.3f}")
 
     def _judge_words(self, row: Row, stated: Any, tags: Any) -> tuple[float, bool]:
         """Return the probability of the value that is read, and whether it is right."""
@@ -345,21 +342,6 @@ class Training:
         for name, value in self.heads.state_dict().items():
             found[name] = value.float().numpy()
         return found
-
-
-def _print_figures(
-    found: Sequence[tuple[float, bool]], orders: Sequence[tuple[float, bool]], *, stated: int
-) -> None:
-    ordered = sum(is_ordered for _, is_ordered in orders)
-    for threshold in THRESHOLDS:
-        kept = [is_right for probability, is_right in found if probability >= threshold]
-        taken = [is_ordered for probability, is_ordered in orders if probability >= threshold]
-        print(
-            f"from {threshold}: recall {sum(kept) / stated:.3f}, "
-            f"precision {sum(kept) / max(1, len(kept)):.3f}; "
-            f"{sum(taken) / ordered:.3f} of the orders, "
-            f"{(len(taken) - sum(taken)) / (len(orders) - ordered):.3f} of what is none"
-        )
 
 
 def _use_half_floats() -> Any:

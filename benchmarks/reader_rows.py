@@ -23,12 +23,8 @@ LEARNED: Final = (
 
 ORDERED: Final = tuple(f"ordered_{number}" for number in range(1, 4))
 """Sentences that order what their tool does, or do not."""
-ASKED: Final = 0.3
-"""Share of the wishes that are asked what they order, and whether another tool of the server."""
 SWAPPED: Final = 0.3
 """Share of the values without digits that give way to others in each epoch but the first."""
-MAX_DESCRIPTION_CHARS: Final = 80
-"""Characters of a tool's description in the question whether it is ordered."""
 HELD_OUT: Final = 8
 """Percent of the servers."""
 
@@ -44,7 +40,6 @@ class Row:
         is_stated: Whether the wish states a value.
         members: Positions of the right members; empty unless there are members to choose from.
         spans: Where the values stand; None: unknown.
-        asks_for_order: Whether the question is about an order.
     """
 
     text: str
@@ -53,7 +48,6 @@ class Row:
     is_stated: bool
     members: frozenset[int] = frozenset()
     spans: tuple[Span, ...] | None = ()
-    asks_for_order: bool = False
 
 
 def is_held_out(server: str) -> bool:
@@ -64,17 +58,13 @@ def is_held_out(server: str) -> bool:
 
 
 def read_set(folder: Path, name: str) -> Iterator[Row]:
-    """Yield all questions about the texts of a set."""
-    if name not in ORDERED:
-        yield from read_rows(folder, name)
-    yield from read_orders(folder, name)
-
-
-def read_rows(folder: Path, name: str) -> Iterator[Row]:
-    """Yield the questions about the wishes of a set whose tools are known."""
+    """Yield the questions about the texts of a set whose tools are known."""
     tools = load_tools(folder / f"everyday_{name}")
     lines = (WISHES / f"{name}.jsonl").read_text("utf-8").splitlines()
     for wish in map(json.loads, lines):
+        if "kind" in wish:
+            yield from _read_sentence(wish, tools[wish["tool"]])
+            continue
         stated = wish.get("arguments", {} if len(wish["tools"]) < 2 else None)
         if stated is None or ("arguments" not in wish and not wish.get("forbidden")):
             continue
@@ -88,31 +78,27 @@ def read_rows(folder: Path, name: str) -> Iterator[Row]:
                 yield from make_rows(wish["text"], tools[tool], values)
 
 
-def read_orders(folder: Path, name: str) -> Iterator[Row]:
-    """Yield the questions whether the texts of a set order what its tools do."""
-    tools = load_tools(folder / f"everyday_{name}")
-    servers: dict[str, list[str]] = {}
-    for tool in tools:
-        servers.setdefault(tools[tool].server, []).append(tool)
-    drawn = random.Random(name)  # noqa: S311 - no secret
-    lines = (WISHES / f"{name}.jsonl").read_text("utf-8").splitlines()
-    for wish in map(json.loads, lines):
-        if "kind" in wish:
-            asked = {wish["tool"]: wish["kind"] == "order"}
-        elif wish.get("forbidden") or drawn.random() < ASKED:
-            asked = dict.fromkeys(wish["tools"], True) | dict.fromkeys(
-                wish.get("forbidden", ()), False
-            )
-            near = [tool for tool in (*wish["tools"], *wish.get("also", ())) if tool in tools]
-            others = servers[tools[near[0]].server] if near else []
-            others = [tool for tool in others if tool not in asked and tool not in near]
-            if others:
-                asked[drawn.choice(others)] = False
-        else:
-            continue
-        for tool, is_ordered in asked.items():
-            if tool in tools:
-                yield make_order_row(wish["text"], tools[tool], is_ordered)
+def _read_sentence(sentence: Mapping[str, Any], tool: Any) -> Iterator[Row]:
+    """Yield the questions about a sentence of `ORDERED`.
+
+    What only forbids, reports, asks about, quotes or waits for a call states nothing for it. An
+    order states what its tool requires if it has as many values, but not where each one stands.
+    """
+    from graph.suggestion.binding.questions import ask_about, list_members
+    from graph.suggestion.binding.schemas import load_schema
+
+    text = sentence["text"]
+    if sentence["kind"] != "order":
+        yield from make_rows(text, tool, {})
+        return
+    required = [one for one in load_schema(tool).parameters.values() if one.is_required]
+    if len(required) == len(sentence["values"]):
+        for parameter in required:
+            if parameter.takes_values and not list_members(parameter):
+                question = ask_about(tool, parameter)
+                yield Row(
+                    text=text, server=tool.server, question=question, is_stated=True, spans=None
+                )
 
 
 def vary_rows(rows: Sequence[Row], drawn: random.Random) -> list[Row]:
@@ -154,25 +140,6 @@ def _vary_text(
         replace(row, text=new, spans=row.spans and tuple(places[one] for one in row.spans))
         for row in group
     ]
-
-
-def make_order_row(text: str, tool: Any, is_ordered: bool) -> Row:
-    """Return the question whether a text orders what a tool does.
-
-    What only forbids, reports, asks about, quotes or waits for it orders nothing.
-    """
-    from graph.suggestion.binding.schemas import spell_out
-    from tools.embed.reader import Question
-
-    about = " ".join(tool.description.split())[:MAX_DESCRIPTION_CHARS]
-    return Row(
-        text=text,
-        server=tool.server,
-        question=Question(f"ordered | {spell_out(tool.name)}: {about}"),
-        is_stated=is_ordered,
-        spans=None,
-        asks_for_order=True,
-    )
 
 
 def make_rows(text: str, tool: Any, values: Mapping[str, Any]) -> Iterator[Row]:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from graph.suggestion.binding.steps import BindingStep
     from tools.embed.reader import Answer, ReadStatements, Span
 
-MIN_READING: Final = 0.65
+MIN_READING: Final = 0.7
 """Least probability of a value for a tool that is known to be read-only."""
-MIN_CHANGING: Final = 0.75
+MIN_CHANGING: Final = 0.8
 """The same for any other tool."""
 MIN_MEMBER: Final = 0.9
 """Least probability of a member of an enumeration that the intent does not name."""
@@ -72,8 +72,7 @@ def bind_statements(
         part = step.request or (0, len(text))  # of what is read from all of it, no place is known
         stated = (one.stated for one in known.values() if one.stated is not None)
         serving = [one.span for one in stated if one.span != part]
-        # What another request is about may be read, and not be changed.
-        others = [] if step.is_read_only else [(0, part[0]), (part[1], len(text))]
+        others = [(0, part[0]), (part[1], len(text))]  # that is for `SharedValues` to weigh
         task = _Task(step=step, text=text, taken=[*forbidden, *serving, *others])
         read_here = task.bind(list(zip(parameters, answers, strict=True)))
         bound |= {(position, name): argument for name, argument in read_here.items()}

@@ -96,3 +96,19 @@ def test_sql_that_is_only_talked_about_is_not_read(read: Any, intent: str) -> No
     run = tool({"sql": text("SQL statement to run")}, required=["sql"], name="execute_sql")
     [bound] = bind_arguments(steps(run), reading=read_intent(intent), read=read)
     assert bound.arguments == {}
+
+
+def test_another_requests_value_is_left_to_what_weighs_it(read: Any) -> None:
+    pods, logs = (
+        tool({"namespace": text("Namespace of the cluster")}, name=f"{one}_pods")
+        for one in ("list", "log")
+    )
+    intent = "list the pods in namespace shop and show the logs of those in staging"
+    place = intent.index("and")
+    listing, showing = (replace(one, is_read_only=True) for one in steps(pods, logs))
+    located = [
+        replace(listing, request=(0, place)),
+        replace(showing, request=(place, len(intent))),
+    ]
+    _, shown = bind_arguments(located, reading=read_intent(intent), read=read)
+    assert shown.arguments.get("namespace") != "shop"
