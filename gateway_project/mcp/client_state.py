@@ -47,11 +47,9 @@ DEFAULT_LOG_LEVEL: Final = "info"
 FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
 _OFFICIAL_EXTENSIONS: Final = "io.modelcontextprotocol/"
-_FORWARDED_EXTENSIONS: Final = frozenset(
-    {f"{_OFFICIAL_EXTENSIONS}ui", f"{_OFFICIAL_EXTENSIONS}skills"}
-)
-"""Official extensions that need nothing of the gateway; others, such as tasks, have methods of
-their own or concern who signs in."""
+_FORWARDED_EXTENSIONS: Final = frozenset({f"{_OFFICIAL_EXTENSIONS}ui"})
+"""Official extensions that need nothing of the gateway; others, such as tasks and skills, have
+methods of their own or concern who signs in."""
 MAX_CLIENT_NAME_CHARS: Final = 100
 """Characters of a client's name that tell its sessions apart."""
 _TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")

@@ -92,7 +92,7 @@ async def test_client_capabilities_are_forwarded_to_the_server(connect, world, e
 @pytest.mark.parametrize("era", ERAS)
 async def test_extensions_that_need_nothing_of_the_gateway_are_forwarded(connect, world, era):
     passed = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}, "org.example/x": {}}
-    own = {"io.modelcontextprotocol/tasks": {}}
+    own = {"io.modelcontextprotocol/tasks": {}, "io.modelcontextprotocol/skills": {}}
     extensions = [advertise(*extension) for extension in (passed | own).items()]
     async with connect(era, extensions=extensions) as client:
         await client.call_tool(*CALL)
