@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Foregate's command line: `manage.py help` lists what it can do."""
 
+import contextlib
 import io
 import os
 import sys
@@ -60,7 +61,9 @@ def run_gateway() -> None:
     Command().run_from_argv(sys.argv)
     # The interpreter would end the threads that still load modules and models, and C++ beneath
     # one of them aborts the process where it meets that.
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed from the start
+        with contextlib.suppress(OSError):  # whoever reads has gone
+            stream.flush()
     os._exit(0)
 
 
