@@ -23,6 +23,16 @@ def require_usable(tool: CatalogueTool, catalogue: Catalogue) -> None:
         raise ToolUnavailable(tool.tool, "disabled")
 
 
+def require_for_models(tool: CatalogueTool) -> None:
+    """Require that models may call a tool.
+
+    Raises:
+        ToolUnavailable: If its server keeps it for its own pages.
+    """
+    if not tool.is_for_models:
+        raise ToolUnavailable(tool.tool, "for_pages")
+
+
 def require_read(tool: CatalogueTool) -> None:
     """Require that a tool only reads, as far as this installation takes its server's word.
 

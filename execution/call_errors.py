@@ -48,7 +48,7 @@ class ToolUnavailable(CallError):
     """The tool is known but may not be called now.
 
     Attributes:
-        reason: disabled, pending, quarantined, removed or server_disabled.
+        reason: disabled, for_pages, pending, quarantined, removed or server_disabled.
         findings: Suspicious passages in its texts, one line each.
     """
 
@@ -70,6 +70,7 @@ class ToolUnavailable(CallError):
 
 _REASONS: Mapping[str, str] = {
     "disabled": "is disabled; an admin can enable it in the console",
+    "for_pages": "is for the pages of its server (MCP Apps); search_tools finds others",
     "pending": (
         "waits for an admin to approve it, in the console or with `manage.py approve_tools`"
     ),

@@ -24,6 +24,7 @@ from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.thresholds.in_force import ThresholdInForce, find_default_threshold
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
+from tools.pinned_pages import AdmitPage
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Effects(IntentEffects):
         await_listing: Waits, within a bound, until the catalogue has what the server of a tool has
             announced; at once if that is nothing.
         result_store: Stores results too large to send inline.
+        admit_page: Lets a page of a server pass if it is as it was pinned.
         max_call_s: Longest time limit that a client may set for a call.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
@@ -139,6 +141,7 @@ class Effects(IntentEffects):
     exposure: str
     requests: UpstreamPool
     item_lists: ItemLists
+    admit_page: AdmitPage
     result_store: ResultStore
     result_link_bytes: int
     max_call_s: float

@@ -15,7 +15,7 @@ from execution import call
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
-from tools import ids, resource_uris
+from tools import ids, resource_uris, ui_pages
 from tools.catalogue import CatalogueServer
 from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
@@ -271,6 +271,39 @@ async def send_request(
         raise error.limit_to(caller) from None
 
 
+async def admit_page(
+    effects: Effects,
+    caller: Caller,
+    downstream: Downstream,
+    raw: Mapping[str, Any],
+    *,
+    address: ResourceAddress,
+    uri: str,
+) -> dict[str, Any]:
+    """Return a page as it is sent, if it is as it was pinned.
+
+    Args:
+        effects: What compares it, and the lists of resources.
+        caller: Who read it.
+        downstream: How to reach the client.
+        raw: As its server sent it.
+        address: Where it was read.
+        uri: By which the client asked for it.
+
+    Raises:
+        PageUnavailable: If it is not as it was pinned.
+    """
+    servers = [one for one in _visible_servers(effects, caller) if one.name == address.server]
+    listed = await effects.item_lists.gather_lists(
+        servers, "resources", caller=caller, downstream=downstream
+    )
+    entries = _iterate_named_items(listed.by_server.get(address.server), "uri")
+    entry = next((one for one in entries if one["uri"] == address.uri), None)
+    page = ui_pages.complete_contents(raw, uri=address.uri, listed=entry, shown_as=uri)
+    await effects.admit_page(address.server, address.uri, page)
+    return page
+
+
 def _visible_servers(effects: Effects, caller: Caller) -> list[CatalogueServer]:
     if not caller.has_scope(READ_SCOPE):
         raise ReadNotPermitted(caller)
@@ -297,8 +330,9 @@ async def _list_items(
     for server in servers:
         for item in _iterate_named_items(listed.by_server.get(server.name), field):
             own = item[field]
+            is_named_so = server.unprefixed and not ui_pages.is_page(own)
             items.append(
-                _expose_item(item, field, own if server.unprefixed else exposed(server.name, own))
+                _expose_item(item, field, own if is_named_so else exposed(server.name, own))
             )
     return ItemPage(items=tuple(items), missing=listed.missing)
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from gateway_project.foundation.caller import Caller
-from tools import definition_changes, ids, scan
+from tools import definition_changes, ids, scan, ui_pages
 from tools.danger import Danger
 from tools.definition import Definition, identify
 from tools.server_condition import limit_error
@@ -160,6 +160,11 @@ class CatalogueTool:
         )
 
     @property
+    def is_for_models(self) -> bool:
+        """Whether models may know of it: its server does not keep it for its own pages."""
+        return ui_pages.is_for_models(self.extras)
+
+    @property
     def is_usable(self) -> bool:
         """Whether the tool itself may be listed and called; its server may still be disabled."""
         return self.enabled and self.state == "active"
@@ -237,12 +242,14 @@ class Catalogue:
         """Whether there is a tool group that the caller may be limited to."""
         return name in self.groups and caller.can_see_team(self.groups[name])
 
-    def list_usable(self, caller: Caller) -> list[CatalogueTool]:
-        """Return the tools that the caller may use, by id."""
+    def list_usable(self, caller: Caller, *, for_pages: bool = False) -> list[CatalogueTool]:
+        """Return the tools that the caller's models may use, or also its pages, by id."""
         return [
             tool
             for _, tool in sorted(self.tools.items())
-            if tool.is_usable and self._is_served_to(tool, caller)
+            if tool.is_usable
+            and (for_pages or tool.is_for_models)
+            and self._is_served_to(tool, caller)
         ]
 
     def list_quarantined(self, caller: Caller) -> list[CatalogueTool]:
@@ -475,7 +482,7 @@ class Catalogue:
         found = [
             tool.tool
             for tool in self._tools_by_bare_name.get(name, ())
-            if tool.is_usable and self._is_served_to(tool, caller)
+            if tool.is_usable and tool.is_for_models and self._is_served_to(tool, caller)
         ]
         return found[0] if len(found) == 1 else ""
 

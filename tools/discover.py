@@ -18,7 +18,7 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
-from tools import item_store
+from tools import item_store, pinned_pages
 from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import ListingChanges
@@ -156,6 +156,7 @@ async def _discover_one(
     warnings = (*listing.problems, *left_out)
     # Before the tools, whose change makes clients request all lists of a new server.
     await item_store.discover_items(pool, name, listing.capabilities or ())
+    await pinned_pages.discover_pages(pool, name, definitions, approve_new=approve_new)
     try:
         recorded = await run_in_database_thread(
             catalogue.record_listing,

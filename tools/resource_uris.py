@@ -3,6 +3,9 @@
 A URI is escaped as a whole, so that no part of it can be mistaken for a part of the gateway's URI.
 A URI template cannot be escaped: the client expands it, escaping inserted values once. It follows
 unescaped after a mark with which no escaped URI begins.
+
+Hosts show pages only of the scheme `ui://`, so the gateway's URIs of those keep it:
+`ui://foregate/server/…`.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from urllib.parse import quote, unquote
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 PREFIX = "foregate://"
+UI_SCHEME = "ui://"
+UI_PREFIX = "ui://foregate/"
 RESULT_HOST = "result"
 TEMPLATE_MARK = "~"
 MAX_TEMPLATE_LENGTH = 2_000
@@ -54,11 +59,14 @@ def exposed_uri(server: str, uri: str) -> str:
     Example:
         >>> exposed_uri("docs", "file:///a b")
         'foregate://docs/file%3A%2F%2F%2Fa%20b'
+        >>> exposed_uri("docs", "ui://clock/face.html")
+        'ui://foregate/docs/clock%2Fface.html'
     """
-    path = quote(uri, safe="", errors="surrogatepass")
+    prefix, rest = _split_scheme(uri)
+    path = quote(rest, safe="", errors="surrogatepass")
     if path.startswith(TEMPLATE_MARK):
         path = f"%7E{path[1:]}"
-    return f"{PREFIX}{_encode_authority(server)}/{path}"
+    return f"{prefix}{_encode_authority(server)}/{path}"
 
 
 def exposed_template(server: str, template: str) -> str:
@@ -68,7 +76,8 @@ def exposed_template(server: str, template: str) -> str:
         >>> exposed_template("docs", "file:///{name}")
         'foregate://docs/~file:///{name}'
     """
-    return f"{PREFIX}{_encode_authority(server)}/{TEMPLATE_MARK}{template}"
+    prefix, rest = _split_scheme(template)
+    return f"{prefix}{_encode_authority(server)}/{TEMPLATE_MARK}{rest}"
 
 
 def parse_uri(uri: str) -> ResourceAddress | None:
@@ -79,15 +88,20 @@ def parse_uri(uri: str) -> ResourceAddress | None:
         ResourceAddress(server='docs', uri='file:///a b')
         >>> parse_uri("foregate://docs/~file:///a%20b")
         ResourceAddress(server='docs', uri='file:///a%20b')
+        >>> parse_uri("ui://foregate/docs/clock%2Fface.html")
+        ResourceAddress(server='docs', uri='ui://clock/face.html')
         >>> parse_uri("file:///a")
     """
-    if not uri.startswith(PREFIX):
+    prefix = next((one for one in (PREFIX, UI_PREFIX) if uri.startswith(one)), None)
+    if prefix is None:
         return None
-    authority, slash, path = uri[len(PREFIX) :].partition("/")
+    authority, slash, path = uri[len(prefix) :].partition("/")
     if not (authority and slash and path):
         return None
     raw = path.startswith(TEMPLATE_MARK)
     original = path[1:] if raw else unquote(path, errors="surrogatepass")
+    if prefix == UI_PREFIX:
+        original = f"{UI_SCHEME}{original}"
     return ResourceAddress(server=unquote(authority, errors="surrogatepass"), uri=original)
 
 
@@ -137,6 +151,12 @@ def _template_validator(template: str) -> SchemaValidator | None:
 
 def _expansion_pattern(expression: str) -> str:
     return _EXPANSIONS.get(expression[:1], _SIMPLE)
+
+
+def _split_scheme(uri: str) -> tuple[str, str]:
+    """Return the prefix of the gateway's URI for a server's, and what follows it."""
+    rest = uri.removeprefix(UI_SCHEME)
+    return (UI_PREFIX, rest) if rest != uri and rest else (PREFIX, uri)
 
 
 def _encode_authority(server: str) -> str:

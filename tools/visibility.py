@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.caller import Caller
+from tools import ui_pages
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import SEVERITY, Danger
 
@@ -48,9 +49,10 @@ class Visibility:
         )
 
     def resolve_hits(self, hits: Iterable[SearchHit]) -> list[tuple[SearchHit, CatalogueTool]]:
-        """Return hits with their tools, without those that are not in memory yet."""
+        """Return hits with their tools, without those that are not in memory yet, or for pages."""
         pairs = ((hit, self.catalogue.tools.get(hit.tool)) for hit in hits)
-        return [(hit, tool) for hit, tool in pairs if tool and self.caller.can_see(tool)]
+        visible = [(hit, tool) for hit, tool in pairs if tool and self.caller.can_see(tool)]
+        return [(hit, tool) for hit, tool in visible if tool.is_for_models]
 
     def collect_group_tools(self) -> frozenset[int] | None:
         """Return the primary keys of the only tools that exist for the caller.
@@ -84,12 +86,14 @@ class Visibility:
         return tool is not None and not self.find_obstacle(tool)
 
     def find_obstacle(self, tool: CatalogueTool) -> str:
-        """Return why nobody may call a tool now; empty if it can be called."""
+        """Return why no model may call a tool now; empty if it can be called."""
         server = self.catalogue.servers.get(tool.server)
         if server is None or not server.enabled:
             return "belongs to a server that is disabled"
         if tool.state != "active":
             return _STATE_TEXTS.get(tool.state, f"is {tool.state}")
+        if not tool.is_for_models:
+            return "is for the pages of its server, not for models"
         return "" if tool.enabled else "is disabled"
 
     def is_trusted_pair(self, source: int, target: int) -> bool:
@@ -105,10 +109,34 @@ class Visibility:
             other for other in same_name if other.tool != tool.tool and self.caller.can_see(other)
         )
 
+    def find_for_pages(self, name: str) -> tuple[CatalogueTool, ...]:
+        """Return the tools that a page may mean by a name: it knows those of its server alone."""
+        return tuple(
+            tool
+            for tool in _index_by_name(self.catalogue).get(name, ())
+            if tool.server in list_servers_with_pages(self.catalogue)
+            and ui_pages.is_for_pages(tool.extras)
+            and tool.is_usable
+            and self.catalogue.servers[tool.server].enabled
+            and self.caller.can_see(tool)
+        )
+
     def get_tool_id(self, pk: int) -> str:
         """Return the canonical id of a tool, or "another tool" if the caller may not see it."""
         tool = self.find_tool(pk)
         return tool.tool if tool is not None else "another tool"
+
+
+def list_servers_with_pages(catalogue: Catalogue) -> frozenset[str]:
+    """Return the names of the servers of which a usable tool has a page (MCP Apps)."""
+    key = "servers_with_pages"
+    if key not in catalogue.derived_cache:
+        usable = (tool for tool in catalogue.tools.values() if tool.is_usable)
+        catalogue.derived_cache[key] = frozenset(
+            tool.server for tool in usable if ui_pages.find_page(tool.extras)
+        )
+    found: frozenset[str] = catalogue.derived_cache[key]
+    return found
 
 
 def _index_by_pk(catalogue: Catalogue) -> Mapping[int, CatalogueTool]:

@@ -23,6 +23,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from tools import ui_pages
 from tools.resource_uris import ResourceAddress
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ DEFAULT_LOG_LEVEL: Final = "info"
 FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
 _OFFICIAL_EXTENSIONS: Final = "io.modelcontextprotocol/"
-_FORWARDED_EXTENSIONS: Final = frozenset({f"{_OFFICIAL_EXTENSIONS}ui"})
+_FORWARDED_EXTENSIONS: Final = frozenset({ui_pages.EXTENSION})
 """Official extensions that need nothing of the gateway; others, such as tasks and skills, have
 methods of their own or concern who signs in."""
 MAX_CLIENT_NAME_CHARS: Final = 100
@@ -172,6 +173,11 @@ def read_capabilities(ctx: Context) -> Mapping[str, Any]:
             declared.model_dump(by_alias=True, mode="json", exclude_none=True) if declared else {}
         )
     return state.capabilities
+
+
+def shows_pages(ctx: Context) -> bool:
+    """Whether the client shows pages of servers (MCP Apps)."""
+    return ui_pages.EXTENSION in read_capabilities(ctx).get("extensions", {})
 
 
 def read_log_level(ctx: Context) -> str | None:

@@ -18,8 +18,9 @@ from gateway_project.foundation.exposure_setting import Exposure
 from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from gateway_project.mcp.listed_schema import adapt_schema
 from gateway_project.mcp.results import strip_own_keys
-from tools import ids
+from tools import ids, ui_pages
 from tools.catalogue import Catalogue, CatalogueTool
+from tools.visibility import list_servers_with_pages
 
 MAX_CACHED: Final = 20_000
 _LATEST_VERSION: Final = "2026-07-28"
@@ -51,7 +52,7 @@ class ExposedTools:
 
 
 _NO_TOOLS: Final = ExposedTools()
-_definition_cache: dict[tuple[str, str, bool], tuple[Definition, Definition]] = {}
+_definition_cache: dict[tuple[str, str, str, bool], tuple[Definition, Definition]] = {}
 _headerless_tools: set[tuple[str, str]] = set()
 """Definition hash and name of tools without header arguments: their schemas are read once."""
 
@@ -62,26 +63,39 @@ def list_exposed(
     exposure: Exposure,
     *,
     name_limit: int = ids.MAX_EXPOSED_LENGTH,
+    shows_pages: bool = False,
 ) -> ExposedTools:
     """Return the tools listed beside the meta-tools.
 
     The result is built once for each catalogue, exposure, limit, team and group; of the caller's
     scopes only the permission to call tools matters.
 
+    To a client that shows pages all servers are one. Lest any page calls any tool, those of
+    servers without pages are listed as for models alone.
+
     Args:
         catalogue: As it is now.
         caller: Who asks.
         exposure: Chosen for the client: not `auto`.
         name_limit: Characters of a name that the client takes.
+        shows_pages: Whether the client shows pages of servers, and keeps from its model what is
+            for those alone.
     """
     if exposure == "meta" or not caller.has_scope(SCOPE):
         return _NO_TOOLS
-    key = ("shown", exposure, name_limit, caller.team, caller.group)
+    key = ("shown", exposure, name_limit, shows_pages, caller.team, caller.group)
     exposed: ExposedTools | None = catalogue.derived_cache.get(key)
     if exposed is None:
-        tools = [tool for tool in catalogue.list_usable(caller) if _is_exposed(tool, exposure)]
+        usable = catalogue.list_usable(caller, for_pages=shows_pages)
+        tools = [tool for tool in usable if _is_exposed(tool, exposure)]
         named = {catalogue.exposed_name(tool.tool, limit=name_limit): tool for tool in tools}
-        definitions = [_get_definitions(tool, name) for name, tool in sorted(named.items())]
+        have_pages = list_servers_with_pages(catalogue)
+        definitions = [
+            _keep_for_models(*_get_definitions(tool, name))
+            if shows_pages and tool.server not in have_pages
+            else _get_definitions(tool, name)
+            for name, tool in sorted(named.items())
+        ]
         exposed = ExposedTools(
             items=[modern for modern, _ in definitions],
             handshake_items=[handshake for _, handshake in definitions],
@@ -146,7 +160,7 @@ def _get_definitions(tool: CatalogueTool, name: str) -> tuple[Definition, Defini
     """Return a tool's definition for each era, built once for each pinned definition and name."""
     if not tool.definition_hash:
         return _build_definitions(tool, name)
-    key = (tool.definition_hash, name, tool.extras is None)
+    key = (tool.definition_hash, tool.tool, name, tool.extras is None)
     definitions = _definition_cache.get(key)
     if definitions is None:
         if len(_definition_cache) >= MAX_CACHED:
@@ -185,8 +199,15 @@ def _list_extras(tool: CatalogueTool) -> Definition:
     extras = {key: value for key, value in (tool.extras or {}).items() if key not in _NOT_LISTED}
     stripped: Definition = strip_invisible_deep(extras)
     if "_meta" in stripped:
-        stripped["_meta"] = strip_own_keys(stripped["_meta"])
+        stripped["_meta"] = ui_pages.expose_page(strip_own_keys(stripped["_meta"]), tool.server)
     return stripped
+
+
+def _keep_for_models(*definitions: Definition) -> tuple[Definition, ...]:
+    """Return definitions as of a tool that no page may call, unless they say who may."""
+    return tuple(
+        {**one, "_meta": ui_pages.keep_for_models(one.get("_meta") or {})} for one in definitions
+    )
 
 
 def _build_input_schema(tool: CatalogueTool) -> Any:

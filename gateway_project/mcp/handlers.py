@@ -15,7 +15,7 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from execution.availability import require_read
+from execution.availability import require_for_models, require_read
 from execution.view import ApprovalView
 from gateway_project import flow
 from gateway_project.find.answers import ToolDescription
@@ -47,9 +47,10 @@ from gateway_project.mcp.smaller_results import WantedSize
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs import task_results
 from gateway_project.runs.direct_call import UserChannel
-from tools import ids
-from tools.catalogue import UnknownTool
+from tools import ids, ui_pages
+from tools.catalogue import CatalogueTool, UnknownTool
 from tools.upstream.request import CALL_METHOD
+from tools.visibility import Visibility
 
 META_KEY: Final = "foregate/call"
 NAME_CUTOFF: Final = 0.5
@@ -168,6 +169,7 @@ async def _serve_feedback(request: ClientRequest, args: Mapping[str, Any]) -> Se
 
 async def _serve_describe(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     await _await_listing(request, args["tool"])
+    _require_for_models(request, args["tool"])
     description = await flow.describe_tool(request.effects, request.caller, args["tool"])
     name = _find_listed_name(request, description.tool.tool)
     return await run_in_worker_thread(_build_description_result, description, name)
@@ -193,7 +195,9 @@ async def _await_listing(request: ClientRequest, tool: str) -> None:
 async def _serve_call(
     request: ClientRequest, args: Mapping[str, Any], *, only_reads: bool = False
 ) -> ServerReply:
-    return await _execute_call(
+    await _await_listing(request, args["tool"])
+    _require_for_models(request, args["tool"])
+    reply = await _execute_call(
         request,
         {"name": args["tool"], "arguments": args.get("arguments", {})},
         linkable=True,
@@ -208,6 +212,30 @@ async def _serve_call(
             meta_tools.READ if only_reads else meta_tools.CALL, args
         ),
     )
+    return _name_page(request, args["tool"], reply)
+
+
+def _require_for_models(request: ClientRequest, tool: str) -> None:
+    require_for_models(request.effects.catalogue().find_tool(tool, request.caller))
+
+
+def _name_page(request: ClientRequest, tool: str, reply: ServerReply) -> ServerReply:
+    """Return a tool's result that names its page: the tool that was called for it names none."""
+    raw = reply.raw
+    if raw.get("isError") or not client_state.shows_pages(request.ctx):
+        return reply
+    if questions.is_input_required(raw) or ui_pages.find_page(raw):
+        return reply
+    try:
+        called = request.effects.catalogue().find_tool(tool, request.caller)
+    except UnknownTool:  # gone meanwhile
+        return reply
+    page = ui_pages.find_page(called.extras)
+    if not page:
+        return reply
+    meta = raw.get("_meta")
+    named = ui_pages.name_page(meta if isinstance(meta, Mapping) else {}, page)
+    return replace(reply, raw={**raw, "_meta": ui_pages.expose_page(named, called.server)})
 
 
 async def _serve_exposed_call(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
@@ -225,12 +253,30 @@ async def _serve_exposed_call(request: ClientRequest, params: Mapping[str, Any])
     if tool is None:
         await _await_listing(request, name)
         tool = find(effects.catalogue())
+    if client_state.shows_pages(request.ctx):
+        tool = tool or _find_for_page(request, name)
+    elif tool is not None:
+        require_for_models(tool)
     if tool is None:
         raise _build_unknown_error(name, request)
     # Clients validate structured content against a listed output schema: a link would fail.
     linkable = tool.output_schema is None
     called = {"name": tool.tool, "arguments": params.get("arguments") or {}}
     return await _execute_call(request, called, linkable=linkable)
+
+
+def _find_for_page(request: ClientRequest, name: str) -> CatalogueTool | None:
+    """Return the tool that a page means by its name at the server; None: there is none.
+
+    Raises:
+        UnknownMetaTool: If several servers with pages have one.
+    """
+    visibility = Visibility(catalogue=request.effects.catalogue(), caller=request.caller)
+    found = visibility.find_for_pages(name)
+    if len(found) > 1:
+        servers = ", ".join(sorted(tool.server for tool in found))
+        raise UnknownMetaTool(name, f"several servers with pages have one: {servers}")
+    return found[0] if found else None
 
 
 async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
@@ -262,7 +308,10 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
         meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
         if outcome.converted:
             meta[CONVERTED_KEY] = list(outcome.converted)
-        return ServerReply(raw=outcome.result.raw, meta=meta)
+        raw = outcome.result.raw
+        if ui_pages.find_page(raw):
+            raw = {**raw, "_meta": ui_pages.expose_page(raw["_meta"], server)}
+        return ServerReply(raw=raw, meta=meta)
 
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation

@@ -26,7 +26,11 @@ async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> Serve
     chosen = request.ctx.lifespan_context.exposures
     view = exposure_choice.choose_exposure(chosen, request.view, catalogue, caller)
     shown = exposure.list_exposed(
-        catalogue, caller, view.exposure, name_limit=view.form.name_limit
+        catalogue,
+        caller,
+        view.exposure,
+        name_limit=view.form.name_limit,
+        shows_pages=client_state.shows_pages(request.ctx),
     )
     listed = shown.items if client_state.is_modern(request.ctx) else shown.handshake_items
     own = meta_tools.list_definitions(

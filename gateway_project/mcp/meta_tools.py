@@ -11,6 +11,7 @@ from execution.speculation.outcome import Outcome, Verdict
 from gateway_project.mcp import run_schema
 from gateway_project.mcp.intent_schema import INTENT_OUTPUT
 from graph.relations import EvidenceSource, RelationKind
+from tools import ui_pages
 
 SEARCH: Final = "search_tools"
 DESCRIBE: Final = "describe_tool"
@@ -244,10 +245,12 @@ _BEGINNERS_BESIDE_OTHERS: Final = frozenset({SEARCH, INTENT})
 
 
 def _make_tool(name: str, description: str, **fields: Any) -> Tool:
-    meta: dict[str, Any] = {_LOAD: True} if name in _BEGINNERS else {}
+    meta: dict[str, Any] = {"ui": ui_pages.FOR_MODELS}  # no page of a server calls through them
+    if name in _BEGINNERS:
+        meta[_LOAD] = True
     if name in _CARRIERS:
         meta["anthropic/maxResultSizeChars"] = MAX_RESULT_CHARS
-    return Tool(name=name, description=description, _meta=meta or None, **fields)
+    return Tool(name=name, description=description, _meta=meta, **fields)
 
 
 _FEEDBACK_INPUT: Final[dict[str, Any]] = {

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mcp_types import EmptyResult
 
 from gateway_project import pass_through
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.mcp import client_state, interaction, large_results
+from gateway_project.mcp import client_state, interaction, large_results, questions
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import UpstreamTurn
 from gateway_project.mcp.results import ServerReply
 from gateway_project.pass_through import UnknownResource
-from tools import ids, resource_uris
+from tools import ids, resource_uris, ui_pages
 from tools.resource_uris import ResourceAddress
 from tools.upstream.downstream import Downstream
 
@@ -29,10 +30,17 @@ async def read_resource(request: ClientRequest, params: Mapping[str, Any]) -> Se
         blobs = await run_in_worker_thread(large_results.parse_stored_blob, text)
         contents = blobs or [{"mimeType": large_results.MIME_TYPE, "text": text}]
         return ServerReply(raw={"contents": [{"uri": uri, **one} for one in contents]})
-    address = await pass_through.find_resource(effects, caller, request.build_downstream(), uri)
-    return await _conclude_request(
+    downstream = request.build_downstream()
+    address = await pass_through.find_resource(effects, caller, downstream, uri)
+    reply = await _conclude_request(
         request, address.server, address.uri, {**request.forwardable_params, "uri": address.uri}
     )
+    if not ui_pages.is_page(address.uri) or questions.is_input_required(reply.raw):
+        return reply
+    page = await pass_through.admit_page(
+        effects, caller, downstream, reply.raw, address=address, uri=uri
+    )
+    return replace(reply, raw=page)
 
 
 async def get_prompt(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:

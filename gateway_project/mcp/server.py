@@ -35,6 +35,7 @@ from gateway_project.mcp.parking import ParkedCalls, open_parking
 from gateway_project.mcp.results import CONVERTED_KEY, ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.readiness import ChangedList, NotReady
+from tools import ui_pages
 from tools.upstream.request import CALL_METHOD
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def build_server(
         on_subscriptions_listen=handlers.serve_listen,
     )
     handlers.info = server.server_info_stamp
+    server.extensions = {ui_pages.EXTENSION: {}}
     # Passed to the constructor, these two would raise a deprecation warning.
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
     server.add_notification_handler(

@@ -11,8 +11,9 @@ from django.utils import timezone
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
 from tools import ids
-from tools.store import approvals, catalogue, overview
+from tools.store import approvals, catalogue, overview, pages
 from tools.store.approvals import UnapprovedTool
+from tools.store.pages import WaitingPage
 
 if TYPE_CHECKING:
     from tools.models import Tool
@@ -74,6 +75,19 @@ def approve_instructions(caller: Caller, server: str, *, shown: str) -> bool:
         if pinned:
             audit.record_audit(caller, "server.instructions_approved", server)
     return pinned
+
+
+def approve_pages(caller: Caller, waiting: Iterable[WaitingPage], *, user: Any) -> int:
+    """Pin pages as a person saw them; return how many had not changed since."""
+    approved = 0
+    with transaction.atomic():
+        for page in waiting:
+            uri, shown = page.listed.name, page.listed_hash
+            if pages.pin_page(page.server, uri, shown=shown, user=user, at=timezone.now()):
+                approved += 1
+                detail = {"page": uri, "definition": shown}
+                audit.record_audit(caller, "server.page_approved", page.server, detail=detail)
+    return approved
 
 
 def compare_tools_in_full(caller: Caller, tools: Iterable[Tool]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +92,8 @@ class World:
     predictions: Predictions = NO_PREDICTIONS
     speculation: Speculation = NO_SPECULATION
 
+    admitted_pages: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
+    page_error: Exception | None = None
     announced: Catalogue | None = None
     consoles_opened: int = 0
     ranked_within: list[Any] = field(default_factory=list)
@@ -119,6 +121,11 @@ class World:
         self.consoles_opened += 1
         return lambda approval: f"http://console/{approval}"
 
+    async def admit_page(self, server: str, uri: str, page: Mapping[str, Any]) -> None:
+        self.admitted_pages.append((server, uri, page))
+        if self.page_error is not None:
+            raise self.page_error
+
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.searched.append(request)
         if self.search_error is not None:
@@ -144,6 +151,7 @@ class World:
             token_budget=self.token_budget,
             exposure=self.exposure,
             requests=self.requests,
+            admit_page=self.admit_page,
             item_lists=self.lists or ItemLists(self.requests, on_late=_ignore),
             await_listing=self.await_listing,
             result_store=ResultStore(self.home / "results", self.sealer),

@@ -2,6 +2,7 @@
 
 from tools.models.groups import ToolGroup
 from tools.models.index import ToolEmbedding, ToolPosting, ToolText
+from tools.models.pages import ServerPage
 from tools.models.servers import (
     Membership,
     Server,
@@ -20,6 +21,7 @@ __all__ = [
     "Server",
     "ServerDiscovery",
     "ServerItems",
+    "ServerPage",
     "ServerSignIn",
     "SignInAttempt",
     "Team",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tools import ui_pages
 from tools.upstream.in_flight import InFlightRequest, InFlightRequests
 from tools.upstream.status import ListName
 
@@ -15,6 +16,9 @@ SHARED_CAPABILITIES: Mapping[str, Any] = {
     "sampling": {},
 }
 """Declared on a shared connection; a client without one of them answers with an error."""
+LISTING_EXTENSIONS: Mapping[str, Any] = {ui_pages.EXTENSION: ui_pages.CLIENT_SETTINGS}
+"""Declared wherever tools are listed, whatever the client: a server may list others, or other
+definitions, to one that shows no pages, and each connection must list the pinned ones."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,8 @@ from mcp_types import (
     Tool,
 )
 
+from tools.upstream.client import LISTING_EXTENSIONS
+from tools.upstream.downstream import NO_CLIENT
 from tools.upstream.handshake import modern_meta
 from tools.upstream.peer import ServerPeer
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
@@ -66,7 +68,9 @@ class RequestEnvelope:
             meta["progressToken"] = request_id
         if self._is_modern:
             downstream = request.downstream
-            meta.update(modern_meta(self._version, downstream.capabilities))
+            has_client = downstream is not NO_CLIENT
+            offered = downstream.capabilities if has_client else {"extensions": LISTING_EXTENSIONS}
+            meta.update(modern_meta(self._version, offered))
             if downstream.log_level is not None:
                 meta[LOG_LEVEL_META_KEY] = downstream.log_level
         return {**request.params, "_meta": meta} if meta else {**request.params}

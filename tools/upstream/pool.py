@@ -213,6 +213,16 @@ class UpstreamPool:
         raw, _ = await entry.request(request, caller=caller, admit=_admit)
         return raw
 
+    async def read_page(self, server: str, uri: str) -> dict[str, Any]:
+        """Read a page that a tool names, for the gateway itself, as its definition is listed.
+
+        Raises:
+            UpstreamError: If there is no result.
+        """
+        request = UpstreamRequest(method="resources/read", params={"uri": uri})
+        raw, _ = await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)
+        return raw
+
     async def list_items(
         self, server: str, kind: ItemKind, *, caller: Caller, downstream: Downstream = NO_CLIENT
     ) -> ItemListing:

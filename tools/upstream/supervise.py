@@ -17,7 +17,7 @@ from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.breaker import ServerHealth
 from tools.upstream.changes import ChangeReporter
-from tools.upstream.client import SHARED_CAPABILITIES, ClientProfile
+from tools.upstream.client import LISTING_EXTENSIONS, SHARED_CAPABILITIES, ClientProfile
 from tools.upstream.connection import Connection
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import (
@@ -214,7 +214,7 @@ class Supervisor:
         self, request: UpstreamRequest, *, caller: Caller, admit: Admit
     ) -> dict[str, Any]:
         """Send a request once; it is not retried after a crash or a timeout."""
-        self.has_served = True
+        self.has_served = self.has_served or caller != GATEWAY
         with self._track_request(request, caller) as flight:
             return await self._run_on_connection(
                 lambda connection: connection.request(flight),
@@ -478,9 +478,7 @@ async def _list_described_tools(connection: Connection) -> ToolListing:
 
 def _announced_capabilities(owner: Downstream | None) -> Mapping[str, Any]:
     """Return the client capabilities declared to a handshake-era server."""
-    if owner is None:
-        return SHARED_CAPABILITIES
-    offered = owner.capabilities
-    return {
-        name: offered[name] for name in (*SHARED_CAPABILITIES, "extensions") if name in offered
-    }
+    offered = SHARED_CAPABILITIES if owner is None else owner.capabilities
+    extensions = {**LISTING_EXTENSIONS, **offered.get("extensions", {})}
+    named = {name: offered[name] for name in SHARED_CAPABILITIES if name in offered}
+    return {**named, "extensions": extensions}

@@ -53,6 +53,7 @@ _PHRASES: Final[Mapping[str, str]] = {
     "speculation.revoked": "revoked speculation for {}",
     "speculation.turned_off": "turned speculation off",
     "server.instructions_approved": "approved the instructions of {}",
+    "server.page_approved": "approved a page of {}",
     "speculation.turned_on": "turned speculation on",
     "speculation_budget.changed": "changed the speculation {}",
     "speculation_budget.deleted": "deleted the speculation {}",

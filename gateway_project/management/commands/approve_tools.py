@@ -18,16 +18,26 @@ from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
 from gateway_project.management.refusals import refusing
 from gateway_project.management.terminal import Terminal
-from gateway_project.use_cases.approve_tools import approve_instructions, approve_tools
+from gateway_project.use_cases.approve_tools import (
+    approve_instructions,
+    approve_pages,
+    approve_tools,
+)
 from tools import definition_changes, scan
 from tools.definition import Definition, find_differing_fields
 from tools.definition_changes import NotIgnorable
 from tools.hidden_text import reveal_hidden
-from tools.store import approvals, catalogue
+from tools.store import approvals, catalogue, pages
 from tools.store.approvals import UnapprovedTool
 from tools.store.catalogue import InstructionsChange
+from tools.store.pages import WaitingPage
 
 DIFF_STYLES = {"+": "green", "-": "red"}
+MAX_PAGE_LINES = 60
+"""Differing lines that are shown of a page."""
+MAX_LINE_CHARS = 160
+MAX_COMPARED_LINES = 20_000
+"""Of both versions of a page: comparing more could take minutes."""
 
 
 class Command(BaseCommand):
@@ -56,19 +66,20 @@ class Command(BaseCommand):
         migrate.require_migrated()
         chosen = _select_tools(options)
         console = Terminal(stderr=options["json"])
-        for item in chosen:
-            _show_tool(console, item)
         server = options["server"]
         words = None if server is None else catalogue.load_changed_instructions(server)
-        if words is not None:
-            _show_instructions(console, words)
+        waiting = () if options["tools"] else pages.load_waiting(server=server)
+        _show_all(console, chosen, words, waiting)
         if options["ignore"] and len(chosen) != 1:
             raise CommandError("--ignore needs exactly one TOOL")
         named = bool(options["tools"] or options["server"] or options["all"])
-        approved = self._approve(chosen, words, options) if named and (chosen or words) else ()
+        any_waits = bool(chosen or words or waiting)
+        approved = self._approve(chosen, words, waiting, options) if named and any_waits else ()
         if options["json"]:
-            self.stdout.write(json.dumps(_make_report(chosen, approved, options), indent=2))
-        elif not chosen and not words:
+            report = _make_report(chosen, approved, options)
+            report["pages"] = [_report_page(page) for page in waiting]
+            self.stdout.write(json.dumps(report, indent=2))
+        elif not any_waits:
             self.stdout.write("No tool waits for approval.")
         elif not named:
             self.stdout.write("Next: manage.py approve_tools TOOL …, --server NAME or --all")
@@ -79,9 +90,10 @@ class Command(BaseCommand):
         self,
         chosen: Sequence[UnapprovedTool],
         words: InstructionsChange | None,
+        waiting: Sequence[WaitingPage],
         options: dict[str, Any],
     ) -> tuple[str, ...]:
-        count = len(chosen) + (words is not None)
+        count = len(chosen) + (words is not None) + len(waiting)
         if options["dry_run"] or not (options["yes"] or _confirm_approval(count)):
             return ()
         callers.ensure_local_admin()
@@ -91,6 +103,10 @@ class Command(BaseCommand):
             raise CommandError(f"{options['user']!r} may not approve tools; name a user who may")
         if words is not None:
             approve_instructions(caller, options["server"], shown=words.listed)
+        if waiting:
+            pinned = approve_pages(caller, waiting, user=user)
+            if not options["json"]:
+                self.stdout.write(f"{pinned} of {len(waiting)} pages approved.")
         shown = {item.pk: item.listed_hash for item in chosen}
         with refusing(NotIgnorable):
             return approve_tools(
@@ -140,6 +156,20 @@ def _select_tools(options: dict[str, Any]) -> tuple[UnapprovedTool, ...]:
     return tuple(waiting[tool] for tool in wanted) if wanted else tuple(waiting.values())
 
 
+def _show_all(
+    console: Terminal,
+    tools: Sequence[UnapprovedTool],
+    words: InstructionsChange | None,
+    waiting: Sequence[WaitingPage],
+) -> None:
+    for item in tools:
+        _show_tool(console, item)
+    if words is not None:
+        _show_instructions(console, words)
+    for page in waiting:
+        _show_page(console, page)
+
+
 def _show_tool(console: Terminal, item: UnapprovedTool) -> None:
     console.print(f"[bold]{escape(reveal_hidden(item.tool))}[/bold] {item.state}")
     for finding in item.findings:
@@ -170,6 +200,36 @@ def _show_instructions(console: Terminal, change: InstructionsChange) -> None:
     for sign, text in (("-", change.approved), ("+", change.listed)):
         for line in text.splitlines():
             console.print(f"    {sign} {escape(reveal_hidden(line))}", style=DIFF_STYLES[sign])
+
+
+def _show_page(console: Terminal, page: WaitingPage) -> None:
+    """Show a page that waits: what was found in it, what it may reach, and what changed."""
+    address = escape(reveal_hidden(page.listed.name))
+    console.print(f"[bold]page {address}[/bold] of {escape(page.server)}, {page.state}")
+    for finding in page.findings:
+        color = "red" if finding["severity"] == scan.SEVERE else "yellow"
+        console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")
+    before = page.approved or Definition(name=page.listed.name)
+    texts = (before.description, page.listed.description)
+    if sum(text.count("\n") for text in texts) > MAX_COMPARED_LINES:
+        console.print("    it has too many lines to show what differs")
+        return
+    lines = definition_changes.render_diff_lines(before, page.listed)
+    for line in lines[:MAX_PAGE_LINES]:
+        shown = line if len(line) <= MAX_LINE_CHARS else f"{line[:MAX_LINE_CHARS]}…"
+        console.print(f"    {escape(shown)}", style=DIFF_STYLES.get(line[:1]))
+    if len(lines) > MAX_PAGE_LINES:
+        console.print(f"    … {len(lines) - MAX_PAGE_LINES} more lines")
+
+
+def _report_page(page: WaitingPage) -> dict[str, Any]:
+    return {
+        "server": page.server,
+        "page": page.listed.name,
+        "state": page.state,
+        "definition": page.listed_hash,
+        "findings": [dict(finding) for finding in page.findings],
+    }
 
 
 def _make_report(

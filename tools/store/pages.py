@@ -1,0 +1,142 @@
+"""Stored pages of servers: pinned as first read, and what differs waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Count, F
+
+from tools import definition, scan
+from tools.definition import Definition
+from tools.models import Server, ServerPage
+
+MAX_PAGES: Final = 200
+"""Pages of one server; a server could name another one each time."""
+MAX_URI_CHARS: Final = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingPage:
+    """A page that waits for a person.
+
+    Attributes:
+        server: The server's name.
+        state: `pending` if it was never approved, `quarantined` if it changed since.
+        approved: As approved; None if it never was.
+        listed: As its server sent it last.
+        listed_hash: Hash of that.
+        findings: Of the scan of that.
+    """
+
+    server: str
+    state: str
+    approved: Definition | None
+    listed: Definition
+    listed_hash: str
+    findings: Sequence[Mapping[str, str]]
+
+
+class TooManyPages(ValueError):
+    """The server has had more pages read than are kept."""
+
+
+def record_page(
+    server_name: str,
+    page: Definition,
+    *,
+    findings: Sequence[scan.Finding],
+    at: datetime,
+    approve_new: bool,
+) -> str:
+    """Store a page as it was read; pin it if it is new, as a tool's definition is.
+
+    Args:
+        server_name: A registered server.
+        page: As of `tools.ui_pages.to_definition`.
+        findings: Of its scan.
+        at: When it was read.
+        approve_new: Whether what is seen for the first time is approved automatically.
+
+    Returns:
+        Its state, as of `tools.definition.decide_next_state`.
+
+    Raises:
+        Server.DoesNotExist: If the server is no longer registered.
+        TooManyPages: If it is new, and the server has `MAX_PAGES`.
+    """
+    if len(page.name) > MAX_URI_CHARS:
+        raise TooManyPages(f"its address has more than {MAX_URI_CHARS} characters")
+    digest = page.hash
+    as_pinned = ServerPage.objects.filter(pinned_hash=digest, listed_hash=digest)
+    if as_pinned.filter(server__name=server_name, uri=page.name).exists():
+        return "active"
+    with transaction.atomic():
+        server = Server.objects.select_for_update().get(name=server_name)
+        row = ServerPage.objects.filter(server=server, uri=page.name).first()
+        is_new = row is None
+        if row is None:
+            if ServerPage.objects.filter(server=server).count() >= MAX_PAGES:
+                raise TooManyPages(f"its server has {MAX_PAGES} other pages")
+            row = ServerPage(server=server, uri=page.name)
+        state = definition.decide_next_state(
+            state=None if is_new else "pending",
+            known_hash=row.pinned_hash or None,
+            new_hash=digest,
+            auto=approve_new and not scan.is_severe(findings),
+        )
+        if row.listed_hash != digest:
+            row.listed, row.listed_hash, row.listed_at = page.as_document(), digest, at
+            row.findings = definition.make_storable(list(findings))
+        if state == "active" and not row.pinned_hash:
+            row.pinned, row.pinned_hash, row.approved_at = row.listed, digest, at
+        row.save()
+    return state
+
+
+def load_waiting(*, server: str | None = None) -> tuple[WaitingPage, ...]:
+    """Return the pages that differ from what is approved, by server and URI; one query.
+
+    Args:
+        server: Only those of this server.
+    """
+    rows = ServerPage.objects.exclude(pinned_hash=F("listed_hash")).select_related("server")
+    if server is not None:
+        rows = rows.filter(server__name=server)
+    return tuple(
+        WaitingPage(
+            server=row.server.name,
+            state="quarantined" if row.pinned_hash else "pending",
+            approved=None if row.pinned is None else Definition(**row.pinned),
+            listed=Definition(**row.listed),
+            listed_hash=row.listed_hash,
+            findings=row.findings,
+        )
+        for row in rows.order_by("server__name", "uri")
+    )
+
+
+def count_waiting() -> dict[str, int]:
+    """Return the number of pages that wait for a person, by server; one query."""
+    rows = ServerPage.objects.exclude(pinned_hash=F("listed_hash"))
+    counted = rows.order_by("server__name").values_list("server__name")
+    return dict(counted.annotate(number=Count("pk")))
+
+
+def pin_page(server_name: str, uri: str, *, shown: str, user: Any, at: datetime) -> bool:
+    """Approve a page; false if it differs from what a person saw.
+
+    Args:
+        server_name: Its server.
+        uri: Its URI at the server.
+        shown: Hash of the page that the person saw.
+        user: Row of the approving person.
+        at: Current time.
+    """
+    rows = ServerPage.objects.filter(server__name=server_name, uri=uri, listed_hash=shown)
+    return bool(
+        rows.update(pinned=F("listed"), pinned_hash=shown, approved_at=at, approved_by=user)
+    )
