@@ -48,6 +48,8 @@ LIST_TTL_MS: Final = 3_600_000
 EXPOSURE_VARIABLE: Final = "FOREGATE_EXPOSURE"
 STATIC_EXPOSURE: Final = "meta"
 """Where all clients are shown the meta-tools alone, their list never changes."""
+_EXTENSIONS: Final[dict[str, dict[str, Any]]] = {ui_pages.EXTENSION: {}}
+"""Declared to every client; others pass as clients declare them."""
 LISTEN_METHOD: Final = "subscriptions/listen"
 """A request that stays open until its client leaves."""
 _PLAIN_CALL: Final = {"name", "arguments"}
@@ -141,7 +143,7 @@ def build_server(
         on_subscriptions_listen=handlers.serve_listen,
     )
     handlers.info = server.server_info_stamp
-    server.extensions = {ui_pages.EXTENSION: {}}
+    server.extensions = _EXTENSIONS
     # Passed to the constructor, these two would raise a deprecation warning.
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
     server.add_notification_handler(
@@ -182,7 +184,9 @@ class _ServedHandlers:
             if ctx.method in self._carried and _has_shaken_hands(ctx):
                 return await self._serve_checked(ctx)
             result = await call_next(ctx)
-            return self._add_instructions(ctx, result) if ctx.method == "initialize" else result
+            if ctx.method != "initialize" or not isinstance(result, dict):
+                return result
+            return self._add_instructions(ctx, _add_extensions(result))
 
     async def serve_carried(self, ctx: Context, _: Any) -> Any:
         """Serve a request that a server may answer; returns the result as it is sent."""
@@ -255,13 +259,11 @@ class _ServedHandlers:
             result["_meta"] = {**meta, CONVERTED_KEY: told}
         return result
 
-    def _add_instructions(self, ctx: Context, envelope: HandlerResult) -> HandlerResult:
+    def _add_instructions(self, ctx: Context, envelope: dict[str, Any]) -> HandlerResult:
         """Add what servers say about their use to the handshake's instructions.
 
         `server/discover` stays the same for all: clients may cache it, and share it.
         """
-        if not isinstance(envelope, dict):
-            return envelope
         gateway = self._runtime.readiness.current
         try:
             if gateway is None:
@@ -274,6 +276,11 @@ class _ServedHandlers:
             return envelope
         own = envelope.get("instructions") or ""
         return envelope | {"instructions": server_instructions.add_to_instructions(own, texts)}
+
+
+def _add_extensions(envelope: dict[str, Any]) -> dict[str, Any]:
+    """Add the extensions to the handshake, of whose versions the SDK knows none."""
+    return envelope | {"capabilities": envelope["capabilities"] | {"extensions": _EXTENSIONS}}
 
 
 def _has_shaken_hands(ctx: Context) -> bool:
