@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
+from execution.availability import require_for_models
+from execution.call_errors import ToolUnavailable
 from execution.changes import WHOLE_TASK
 from execution.control import ActionNotPossible
 from execution.planning import parse, plan
@@ -93,7 +95,9 @@ def plan_request(request: RunRequest, *, caller: Caller, catalogue: Catalogue) -
             repeatable={},
             warnings=(),
         )
-    return plan.plan_workflow(workflow, request.options, caller=caller, catalogue=catalogue)
+    planned = plan.plan_workflow(workflow, request.options, caller=caller, catalogue=catalogue)
+    hidden = tuple(_iterate_hidden_tools(workflow, caller, catalogue))
+    return replace(planned, problems=planned.problems + hidden) if hidden else planned
 
 
 def plan_replan(
@@ -119,7 +123,8 @@ def plan_replan(
     )
     merged = replanning.merge_workflows(old, replacement, begun)
     planned = plan.plan_workflow(merged.workflow, RunOptions(), caller=caller, catalogue=catalogue)
-    problems = tuple(_iterate_pending_problems(planned.problems, merged.workflow, begun))
+    found = (*planned.problems, *_iterate_hidden_tools(merged.workflow, caller, catalogue))
+    problems = tuple(_iterate_pending_problems(found, merged.workflow, begun))
     if problems:
         raise WorkflowNotRunnable(problems)
     return ReplannedRun(workflow=replacement, merged=merged)
@@ -184,8 +189,23 @@ def _resolve_tool(task: WorkflowTask, caller: Caller, catalogue: Catalogue) -> W
         return task
 
 
+def _iterate_hidden_tools(
+    workflow: Workflow, caller: Caller, catalogue: Catalogue
+) -> Iterator[ArgumentProblem]:
+    """Yield a problem for each task whose tool its server keeps for its own pages."""
+    for index, task in enumerate(workflow.tasks):
+        try:
+            require_for_models(catalogue.find_tool(task.tool, caller))
+        except UnknownTool:  # reported by the plan
+            continue
+        except ToolUnavailable as error:
+            place, expected = f"/tasks/{index}/tool", "id of a tool, server:tool"
+            message = f"task {task.id!r}: {error}"
+            yield ArgumentProblem(path=place, message=message, expected=expected)
+
+
 def _iterate_pending_problems(
-    problems: tuple[ArgumentProblem, ...], workflow: Workflow, begun: Mapping[str, TaskStatus]
+    problems: Iterable[ArgumentProblem], workflow: Workflow, begun: Mapping[str, TaskStatus]
 ) -> Iterator[ArgumentProblem]:
     """Yield the problems of unstarted tasks; those of others can no longer be fixed."""
     for problem in problems:

@@ -10,7 +10,7 @@ from tests.factories import SEEN_AT, ServerFactory, UserFactory
 from tests.gateway.terminals import sit_at_terminal
 from tools.definition import Definition
 from tools.models import Tool
-from tools.store import catalogue
+from tools.store import catalogue, pages
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +59,27 @@ def test_changed_instructions_of_a_server_are_shown_and_approved(capsys):
     run("--server", "a", "--yes")
     assert catalogue.load_shared_instructions() == {"a": "Second."}
     assert AuditEntry.objects.filter(action="server.instructions_approved").count() == 1
+
+
+def test_changed_pages_of_servers_are_shown_and_approved(capsys):
+    found = [{"kind": "k", "place": "page", "excerpt": "[x]", "severity": "notice"}]
+    for text in ("<p>old", "<p>new\n" + "x" * 500):
+        page = Definition(name="ui://a/page", description=text)
+        pages.record_page("b", page, findings=found, at=SEEN_AT, approve_new=True)
+    run("--server", "b", "--dry-run")
+    printed = capsys.readouterr().out
+    assert "page ui://a/page of b, quarantined" in printed
+    assert "notice: k in page: [x]" in printed
+    assert "-<p>old" in printed
+    assert "+<p>new" in printed
+    assert "x" * 200 not in printed.replace("\n", "").replace(" ", "")
+    (reported,) = json.loads(run("--server", "b", "--json", "--dry-run"))["pages"]
+    assert (reported["page"], reported["state"]) == ("ui://a/page", "quarantined")
+    run("a:bad", "--yes")
+    assert pages.count_waiting() == {"b": 1}
+    assert "1 of 1 pages approved." in run("--server", "b", "--yes")
+    assert pages.count_waiting() == {}
+    assert AuditEntry.objects.get(action="server.page_approved").detail["page"] == "ui://a/page"
 
 
 def test_hidden_characters_in_names_are_written_out(capsys):

@@ -38,7 +38,8 @@ def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
         assert meta == {}
     else:
         assert meta.pop(PREFIX + "clientInfo")["name"] == "foregate"
-        capabilities = {PREFIX + "clientCapabilities": {}}
+        shown = {PREFIX + "ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
+        capabilities = {PREFIX + "clientCapabilities": {"extensions": shown}}
         assert meta == {PREFIX + "protocolVersion": "2026-07-28", **capabilities}
 
 
