@@ -77,7 +77,10 @@ class PageGate:
         """
         try:
             async with asyncio.timeout(RECORD_TIMEOUT_S):
-                page, findings = await run_in_worker_thread(_read_page, uri, result)
+                page = await run_in_worker_thread(_read_page, uri, result)
+                if await run_in_database_thread(store.is_as_pinned, server, page):
+                    return
+                findings = await run_in_worker_thread(scan.scan_page, page)
                 state = await run_in_database_thread(
                     store.record_page,
                     server,
@@ -100,8 +103,8 @@ def _refuse(server: str, uri: str, reason: str) -> PageUnavailable:
     return PageUnavailable(f"page {uri!r} of server {server!r} {reason}")
 
 
-def _read_page(uri: str, result: Mapping[str, Any]) -> tuple[Definition, list[scan.Finding]]:
-    """Return a page and its findings.
+def _read_page(uri: str, result: Mapping[str, Any]) -> Definition:
+    """Return what is pinned of a page.
 
     Raises:
         ValueError: If it is too large, or no JSON.
@@ -113,7 +116,7 @@ def _read_page(uri: str, result: Mapping[str, Any]) -> tuple[Definition, list[sc
         canonical.dumps(page.as_document())
     except canonical.NotCanonicalizable as error:
         raise ValueError(str(error)) from None
-    return page, scan.scan_page(page)
+    return page
 
 
 async def discover_pages(

@@ -9,7 +9,7 @@ from gateway_project.diagnosis.finding import Finding, name_some
 from gateway_project.foundation import schema
 from gateway_project.foundation.schema import UnusableSchema
 from tools.catalogue import Catalogue, CatalogueTool
-from tools.store import approvals, catalogue, overview
+from tools.store import approvals, catalogue, overview, pages
 
 MIN_SHARED_TOOLS = 2
 """Least number of tools for which servers with equal tool names count as duplicates."""
@@ -26,6 +26,12 @@ def check_tools() -> Iterator[Finding]:
     if waiting:
         detail = f"{waiting} tools wait for approval; review them with `manage.py approve_tools`"
         yield Finding(check="approval", verdict="warning", detail=detail)
+    if waiting_pages := pages.count_waiting():
+        detail = (
+            f"pages of {name_some(sorted(waiting_pages))} wait for approval, and are not shown "
+            "meanwhile; review them with `manage.py approve_tools --server NAME`"
+        )
+        yield Finding(check="pages", verdict="warning", detail=detail)
     if suspicious := approvals.ids_with_findings(severe=True):
         detail = (
             f"texts of {name_some(suspicious)} have severe findings; review them in the console"

@@ -95,6 +95,22 @@ def test_instructions_to_models_are_found_in_texts_and_blobs(content):
     assert (found["kind"], found["severity"]) == ("overrides_instructions", "severe")
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("<p>a\u202eb", ["bidi"]),
+        ("<script>a\u202eb</script>", []),
+        ("<SCRIPT src=x>a\u202eb</Script ><style>\u202e</style>", []),
+        ("<script>x</script>a\u202eb<script>", ["bidi"]),
+        ("<script><style></script>a\u202eb", ["bidi"]),
+        ("<scripts>a\u202eb", ["bidi"]),
+    ],
+)
+def test_hidden_text_counts_outside_scripts_and_styles(text, found):
+    page = ui_pages.to_definition(URI, read(text=text))
+    assert [one["kind"] for one in scan.scan_page(page)] == found
+
+
 def test_what_a_page_may_reach_and_asks_for_is_said_and_its_comments_are_none_of_it():
     ui = {"csp": {"connectDomains": ["https://a.example"], "frameDomains": []}}
     ui["permissions"] = {"camera": {}}

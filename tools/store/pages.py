@@ -44,6 +44,13 @@ class TooManyPages(ValueError):
     """The server has had more pages read than are kept."""
 
 
+def is_as_pinned(server_name: str, page: Definition) -> bool:
+    """Whether a page is as it was pinned, and nothing else was read since; one query."""
+    digest = page.hash
+    rows = ServerPage.objects.filter(server__name=server_name, uri=page.name)
+    return rows.filter(pinned_hash=digest, listed_hash=digest).exists()
+
+
 def record_page(
     server_name: str,
     page: Definition,
@@ -71,9 +78,6 @@ def record_page(
     if len(page.name) > MAX_URI_CHARS:
         raise TooManyPages(f"its address has more than {MAX_URI_CHARS} characters")
     digest = page.hash
-    as_pinned = ServerPage.objects.filter(pinned_hash=digest, listed_hash=digest)
-    if as_pinned.filter(server__name=server_name, uri=page.name).exists():
-        return "active"
     with transaction.atomic():
         server = Server.objects.select_for_update().get(name=server_name)
         row = ServerPage.objects.filter(server=server, uri=page.name).first()
