@@ -118,6 +118,14 @@ async def test_a_name_of_two_servers_with_pages_is_nobody_s(connect, world, era)
     assert world.upstream.calls == []
 
 
+async def test_a_server_of_another_team_makes_no_name_ambiguous(connect, world, era):
+    tools = [tool("clock:tell", extras=of_page()), tool("map:tell", extras=of_page(), team=7)]
+    world.catalogue = catalogue(*tools, servers=(server("map", team=7),))
+    async with connect(era, extensions=HOST) as client:
+        assert not (await client.call_tool("tell", {})).is_error
+    assert [call.server for call in world.upstream.calls] == ["clock"]
+
+
 async def test_a_page_of_another_team_s_server_is_neither_called_nor_read(connect, world, era):
     tools = [tool("clock:tell", extras=of_page(), team=7)]
     world.catalogue = catalogue(*tools, servers=(server("clock", team=7),))
