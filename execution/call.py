@@ -282,16 +282,16 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
             )
 
         async with _limit_time(tool.tool, request) as timed:
-            send: SendCall = partial(_send_once, timed, tool, upstream, caller)
-            if tool.repeatable:
-                limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
-                send = partial(
-                    _send_with_retries,
-                    send,
-                    window_s=limit_s or retry.DEFAULT_WINDOW_S,
-                    can_retry=can_retry,
-                    on_retry=on_retry,
-                )
+            limit_s = request.timeout_s or catalogue.servers[tool.server].call_timeout_s
+            renamed = timed.rename_tool(tool.name)
+            send = partial(
+                _send,
+                partial(upstream.call_tool, tool.server, renamed, caller=caller),
+                caller=caller,
+                retry_s=(limit_s or retry.DEFAULT_WINDOW_S) if tool.repeatable else 0.0,
+                can_retry=can_retry,
+                on_retry=on_retry,
+            )
             answered = answer(caller, tool, timed, partial(_dispatch, timed, tool, send))
             if admission.misfit is not None:
                 answered = let_server_judge(answered, admission.misfit)
@@ -329,15 +329,6 @@ def _find_visible_tool(name: str, caller: Caller, catalogue: Catalogue) -> Catal
         return catalogue.find_tool(name, caller)
     except UnknownTool:
         return None
-
-
-async def _send_once(
-    request: UpstreamRequest, tool: CatalogueTool, upstream: PinnedUpstream, caller: Caller
-) -> UpstreamResult:
-    try:
-        return await upstream.call_tool(tool.server, request.rename_tool(tool.name), caller=caller)
-    except UpstreamError as error:
-        raise error.limit_to(caller) from None
 
 
 def _require_callable_tool(
@@ -459,25 +450,35 @@ async def _dispatch(
         telemetry.find_call_timer(tool.server).observe(time.monotonic() - started)
 
 
-async def _send_with_retries(
-    send: SendCall, *, window_s: float, can_retry: Callable[[], bool], on_retry: OnRetry
+async def _send(
+    send: SendCall,
+    *,
+    caller: Caller,
+    retry_s: float,
+    can_retry: Callable[[], bool],
+    on_retry: OnRetry,
 ) -> UpstreamResult:
-    """Return the answer to the first attempt that gets one; only for repeatable calls."""
+    """Return the answer to the first attempt that gets one within `retry_s`; 0: to the only one.
+
+    Raises:
+        UpstreamError: If none does; says no more than the caller may know.
+    """
     started = time.monotonic()
     failure_count = 0
     while True:
         try:
             return await send()
-        except UpstreamError as error:
-            failure_count += 1
-            left_s = window_s - (time.monotonic() - started)
-            pause_s = _choose_pause_s(failure_count, error, left_s=left_s)
-            if pause_s is None:
-                raise
-            await asyncio.sleep(pause_s)
-            if not can_retry():
-                raise
-            on_retry(failure_count, error)
+        except UpstreamError as failure:
+            error = failure.limit_to(caller)
+        failure_count += 1
+        left_s = retry_s - (time.monotonic() - started)
+        pause_s = _choose_pause_s(failure_count, error, left_s=left_s)
+        if pause_s is None:
+            raise error
+        await asyncio.sleep(pause_s)
+        if not can_retry():
+            raise error
+        on_retry(failure_count, error)
 
 
 def _choose_pause_s(failure_count: int, error: UpstreamError, *, left_s: float) -> float | None:

@@ -76,7 +76,7 @@ def upstream_tool(name: str, **values: Any) -> mcp_types.Tool:
 
 def text_result(text: str) -> UpstreamResult:
     """Build the result of a call with one text, as received over the wire."""
-    return UpstreamResult.from_wire({"content": [{"type": "text", "text": text}]})
+    return UpstreamResult(raw={"content": [{"type": "text", "text": text}]})
 
 
 @dataclass(kw_only=True)

@@ -71,29 +71,28 @@ async def handle_request(readiness: Readiness, ctx: Context) -> ServerReply | Ba
         NotReady: If a list is requested before the gateway is ready.
         MCPError: If the request fails in a way that only the protocol can report.
     """
-    if not telemetry.current_request_id():  # over HTTP, the gate has bound one
-        with telemetry.bind_request_id():
-            return await handle_request(readiness, ctx)
     params: Mapping[str, Any] = ctx.params or {}
     args: Mapping[str, Any] = {}
     converted: list[Any] = []
     serve_meta_tool = (
         _META_TOOL_HANDLERS.get(params["name"]) if ctx.method == CALL_METHOD else None
     )
-    try:
-        if serve_meta_tool is not None:
-            args, converted = arguments.read_arguments(params["name"], params.get("arguments"))
-        gateway = await readiness.wait_for_gateway()
-        caller = callers.caller_of(ctx, gateway)
-        request = ClientRequest(ctx=ctx, effects=gateway.effects, caller=caller)
-        _record_end(request)
-        if serve_meta_tool is None:
-            return await _METHOD_HANDLERS[ctx.method](request, params)
-        reply = await serve_meta_tool(request, args)
-    except MCPError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the edge; an unexpected one is logged
-        return _answer_error(ctx, error)
+    # Over HTTP, the gate has bound an id.
+    with telemetry.bind_request_id(telemetry.current_request_id()):
+        try:
+            if serve_meta_tool is not None:
+                args, converted = arguments.read_arguments(params["name"], params.get("arguments"))
+            gateway = await readiness.wait_for_gateway()
+            caller = callers.caller_of(ctx, gateway)
+            request = ClientRequest(ctx=ctx, effects=gateway.effects, caller=caller)
+            _record_end(request)
+            if serve_meta_tool is None:
+                return await _METHOD_HANDLERS[ctx.method](request, params)
+            reply = await serve_meta_tool(request, args)
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge; an unexpected one is logged
+            return _answer_error(ctx, error)
     if not converted:
         return reply
     notes = [*converted, *reply.meta.get(CONVERTED_KEY, ())]

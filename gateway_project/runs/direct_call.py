@@ -191,6 +191,6 @@ def _build_outcome(view: RunView, task: TaskView) -> CallOutcome:
     return CallOutcome(
         tool=task.tool,
         definition_hash=task.definition_hash,
-        result=UpstreamResult.from_wire(dict(task.result)),
+        result=UpstreamResult(raw=dict(task.result)),
         duration_s=(task.duration_ms or 0.0) / MS_PER_S,
     )

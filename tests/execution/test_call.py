@@ -74,7 +74,7 @@ async def test_progress_of_the_server_reaches_the_caller():
 
 async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire({"content": [], "isError": True})
+        return UpstreamResult(raw={"content": [], "isError": True})
 
     before = counted("git", "tool_error")
     outcome = await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer))

@@ -90,7 +90,7 @@ async def test_permanent_failures_are_not_retried(error):
 
 async def test_an_error_that_the_tool_reports_is_an_answer():
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire({"content": [], "isError": True})
+        return UpstreamResult(raw={"content": [], "isError": True})
 
     upstream = FakeUpstream(answer=answer)
     assert (await make_call(upstream)).result.is_error

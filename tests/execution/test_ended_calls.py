@@ -16,8 +16,8 @@ from tools.upstream.result import UpstreamResult
 
 ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 LOG = tool("git:log", pk=7)
-ERROR = UpstreamResult.from_wire({"content": [], "isError": True})
-QUESTION = UpstreamResult.from_wire({"resultType": "input_required", "inputRequests": {}})
+ERROR = UpstreamResult(raw={"content": [], "isError": True})
+QUESTION = UpstreamResult(raw={"resultType": "input_required", "inputRequests": {}})
 
 
 async def make_call(

@@ -40,14 +40,14 @@ PLAN = planned(
 async def answer(called, _progress):
     match called.arguments["as"]:
         case "gives":
-            return UpstreamResult.from_wire(dict(GIVEN))
+            return UpstreamResult(raw=dict(GIVEN))
         case "is_refused":
             raise UpstreamRefused(server="s", rpc_code=-32000, message=SECRET, data=SECRET)
         case "breaks":
             raise RuntimeError(SECRET)
         case name:
             said = [{"type": "text", "text": SECRET}]
-            return UpstreamResult.from_wire({"content": said, "isError": name == "fails"})
+            return UpstreamResult(raw={"content": said, "isError": name == "fails"})
 
 
 def places_in_clear():

@@ -44,7 +44,7 @@ def returns_what_it_needs(*, rounds=1, state="s", requests=None):
             raw = {"resultType": "input_required", "requestState": state + "s" * count}
             if requests:
                 raw["inputRequests"] = requests
-            return UpstreamResult.from_wire(raw)
+            return UpstreamResult(raw=raw)
         return text_result(f"{called.input_responses}")
 
     return answer

@@ -86,7 +86,7 @@ class Called:
 
 def text_result(text: str) -> UpstreamResult:
     """Build a result that says one text."""
-    return UpstreamResult.from_wire({"content": [{"type": "text", "text": text}]})
+    return UpstreamResult(raw={"content": [{"type": "text", "text": text}]})
 
 
 async def echo(called: Called, _progress: Any) -> mcp_types.CallToolResult:

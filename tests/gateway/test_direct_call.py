@@ -214,7 +214,7 @@ async def test_an_error_that_the_tool_reports_comes_back_as_it_is(home, sealer):
     raw = {"content": [{"type": "text", "text": "no such file"}], "isError": True}
 
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire(raw)
+        return UpstreamResult(raw=raw)
 
     channel, _ = saying(approve=True)
     async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
@@ -249,7 +249,7 @@ async def test_a_slow_call_is_reported_as_in_progress(home, sealer, monkeypatch)
 
     async def answer(_called, _progress):
         await held.wait()
-        return UpstreamResult.from_wire({"content": []})
+        return UpstreamResult(raw={"content": []})
 
     async with world(home, sealer, FakeUpstream(answer=answer)) as behind:
         required = await behind.asked()

@@ -371,7 +371,7 @@ async def test_a_call_is_counted_and_its_result_shape_recorded(hub):
 )
 async def test_a_failed_call_records_no_shape(hub, raw, counted):
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire(raw)
+        return UpstreamResult(raw=raw)
 
     hub.upstream.answer = answer
     await flow.call_tool(hub.effects, hub.caller, UpstreamRequest.to_call(PUSH, {}))

@@ -108,7 +108,7 @@ class Asked:
 def answer(_server, request):
     value = {"tool": request.tool, **request.arguments}
     text = [{"type": "text", "text": json.dumps(value)}]
-    return UpstreamResult.from_wire({"content": text, "structuredContent": value})
+    return UpstreamResult(raw={"content": text, "structuredContent": value})
 
 
 @pytest.fixture
@@ -227,8 +227,8 @@ async def test_nine_reads_and_one_write_run_nothing(world):
 
 
 async def test_a_failed_call_leaves_a_suggestion(asked):
-    asked.early.upstream.answer = lambda *_: UpstreamResult.from_wire(
-        {"content": [{"type": "text", "text": "no"}], "isError": True}
+    asked.early.upstream.answer = lambda *_: UpstreamResult(
+        raw={"content": [{"type": "text", "text": "no"}], "isError": True}
     )
     made = await asked.ask()
     assert (made.mode, made.ahead.is_whole) == (SuggestionMode.SUGGESTION, False)

@@ -33,7 +33,7 @@ def world(world):
     world.raw = RAW
 
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire(world.raw)
+        return UpstreamResult(raw=world.raw)
 
     world.upstream.answer = answer
     schema = {"type": "object"}

@@ -34,8 +34,8 @@ async def test_what_changed_since_the_server_asked_the_user_is_judged_again(conn
 
     async def ask_once(_called, _progress):
         world.catalogue = catalogue(tool("git:log"), tool("git:push"))
-        return UpstreamResult.from_wire(
-            {
+        return UpstreamResult(
+            raw={
                 "resultType": "input_required",
                 "inputRequests": {
                     "q": {

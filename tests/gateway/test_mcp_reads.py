@@ -183,7 +183,7 @@ async def test_a_resource_that_no_list_has_is_read_where_a_result_linked_to_it(
     linked, answer = LINKS[block], world.requests.answer
 
     async def answer_call(*_):
-        return UpstreamResult.from_wire({"content": [{"type": "text", "text": "t"}, linked]})
+        return UpstreamResult(raw={"content": [{"type": "text", "text": "t"}, linked]})
 
     async def answer_prompt(requested):
         if requested.method == "prompts/get":

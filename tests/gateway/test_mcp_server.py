@@ -128,7 +128,7 @@ async def test_a_result_passes_unaltered(connect, world, era):
     }
 
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire(raw)
+        return UpstreamResult(raw=raw)
 
     world.upstream.answer = answer
     async with connect(era) as client:
@@ -144,7 +144,7 @@ async def test_structured_content_that_is_no_object_reaches_clients_of_both_eras
     connect, world, era
 ):
     async def answer(_called, _progress):
-        return UpstreamResult.from_wire({"content": [], "structuredContent": [1, 2]})
+        return UpstreamResult(raw={"content": [], "structuredContent": [1, 2]})
 
     world.upstream.answer = answer
     async with connect(era) as client:
@@ -158,7 +158,7 @@ async def test_progress_of_the_server_reaches_the_client_that_asked_for_it(conne
 
     async def answer(_called, progress):
         await progress(1.0, 4.0, "a quarter")
-        return UpstreamResult.from_wire({"content": []})
+        return UpstreamResult(raw={"content": []})
 
     arrived = asyncio.Queue()
 
@@ -179,7 +179,7 @@ async def test_no_progress_is_sent_unrequested(connect, world, era):
 
     async def answer(_called, progress):
         asked.append(progress)
-        return UpstreamResult.from_wire({"content": []})
+        return UpstreamResult(raw={"content": []})
 
     world.upstream.answer = answer
     async with connect(era) as client:

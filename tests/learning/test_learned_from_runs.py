@@ -32,8 +32,8 @@ def tools():
 def upstream():
     async def answer(called, _progress):
         if called.arguments.get("id") == "bad":
-            return UpstreamResult.from_wire(text({"why": "no such id"}) | {"isError": True})
-        return UpstreamResult.from_wire(text(FOUND if called.tool == "find" else {"ok": True}))
+            return UpstreamResult(raw=text({"why": "no such id"}) | {"isError": True})
+        return UpstreamResult(raw=text(FOUND if called.tool == "find" else {"ok": True}))
 
     return FakeUpstream(answer=answer)
 

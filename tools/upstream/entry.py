@@ -25,6 +25,7 @@ from tools.upstream.downstream import Downstream
 from tools.upstream.errors import NoClientFolder, TooManySessions
 from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.request import UpstreamRequest
+from tools.upstream.result import UpstreamResult
 from tools.upstream.spec import ServerSpec
 from tools.upstream.status import ServerStatus, combine_statuses
 from tools.upstream.supervise import Admit, Supervisor
@@ -168,12 +169,8 @@ class ServerEntry:
 
     async def request(
         self, request: UpstreamRequest, *, caller: Caller, admit: Admit
-    ) -> tuple[dict[str, Any], Redactor | None]:
-        """Send a request on its caller's connection; see `Supervisor.request`.
-
-        Returns:
-            The result, and what removes the server's secrets from texts.
-        """
+    ) -> UpstreamResult:
+        """Send a request on its caller's connection; see `Supervisor.request`."""
         folder = await self._find_folder(caller, request.downstream)
         while True:
             supervisor = self.get_supervisor(caller, request.downstream, folder=folder)
@@ -189,7 +186,7 @@ class ServerEntry:
 
             with suppress(_OwnConnectionNeeded):
                 raw = await supervisor.request(request, caller=caller, admit=admit_caller)
-                return raw, supervisor.redactor
+                return UpstreamResult(raw=raw, redactor=supervisor.redactor or Redactor())
 
     def status(self) -> ServerStatus:
         """Return the server's status, combined over its connections."""

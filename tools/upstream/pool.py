@@ -187,8 +187,7 @@ class UpstreamPool:
             UpstreamError: If there is no result.
         """
         entry = self._get_callers_entry(server, caller)
-        raw, redactor = await entry.request(request, caller=caller, admit=admit or _admit)
-        return UpstreamResult.from_wire(raw, redactor)
+        return await entry.request(request, caller=caller, admit=admit or _admit)
 
     async def request(
         self, server: str, request: UpstreamRequest, *, caller: Caller
@@ -210,8 +209,7 @@ class UpstreamPool:
             is_on = _SUBSCRIPTION_METHODS[request.method]
             supervisor = entry.get_supervisor(caller, request.downstream)
             return await supervisor.change_subscription(uri, on=is_on, caller=caller)
-        raw, _ = await entry.request(request, caller=caller, admit=_admit)
-        return raw
+        return (await entry.request(request, caller=caller, admit=_admit)).raw
 
     async def read_page(self, server: str, uri: str) -> dict[str, Any]:
         """Read a page that a tool names, for the gateway itself, as its definition is listed.

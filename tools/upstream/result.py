@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 from mcp_types import CallToolResult, ContentBlock
 from pydantic import TypeAdapter, ValidationError
@@ -29,11 +29,6 @@ class UpstreamResult:
 
     raw: dict[str, Any] = field(repr=False)
     redactor: Redactor = field(default_factory=Redactor, repr=False, compare=False)
-
-    @classmethod
-    def from_wire(cls, raw: dict[str, Any], redactor: Redactor | None = None) -> Self:
-        """Wrap the `result` member of a response."""
-        return cls(raw=raw, redactor=redactor or Redactor())
 
     def redact(self, text: str) -> str:
         """Redact a part of the result for an error, an event or a log."""

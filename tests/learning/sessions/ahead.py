@@ -114,7 +114,7 @@ class Ahead:
         self.live.clock.now += CALL_S
         arguments: Mapping[str, Any] = called.request.arguments
         found = self.results.get(str(arguments.get("record_id", arguments.get("owner"))), {})
-        return UpstreamResult.from_wire({"structuredContent": found, "content": []})
+        return UpstreamResult(raw={"structuredContent": found, "content": []})
 
     async def request(
         self,

@@ -120,7 +120,7 @@ class Live:
                 tool=called,
                 arguments=arguments,
                 code="",
-                result=UpstreamResult.from_wire({"structuredContent": value or {}, "content": []}),
+                result=UpstreamResult(raw={"structuredContent": value or {}, "content": []}),
                 duration_s=duration_s,
                 served=served,
             )

@@ -64,7 +64,7 @@ def ended(caller=ANN, called=READ, *, code="", arguments=None, raw=None, duratio
         tool=called,
         arguments={"path": SECRET} if arguments is None else arguments,
         code=code,
-        result=None if code not in ("", "tool_error") else UpstreamResult.from_wire(raw),
+        result=None if code not in ("", "tool_error") else UpstreamResult(raw=raw),
         duration_s=duration_s,
     )
 

@@ -30,7 +30,7 @@ CONFORMING = {
 )
 def test_a_result_is_kept_unchanged_whatever_it_contains(raw):
     before = copy.deepcopy(raw)
-    result = UpstreamResult.from_wire(raw)
+    result = UpstreamResult(raw=raw)
     assert isinstance(result.content, list)
     assert result.is_error is (raw.get("isError") is True)
     assert result.raw is raw
@@ -38,7 +38,7 @@ def test_a_result_is_kept_unchanged_whatever_it_contains(raw):
 
 
 def test_a_conforming_result_can_be_read_through_its_fields():
-    result = UpstreamResult.from_wire(CONFORMING)
+    result = UpstreamResult(raw=CONFORMING)
     assert result.is_valid
     assert isinstance(result.content[0], TextContent)
     assert result.structured_content == CONFORMING["structuredContent"]
@@ -52,7 +52,7 @@ def test_of_a_result_that_does_not_conform_the_fields_hold_what_can_be_read():
         "isError": True,
         "_meta": {"k": "v"},
     }
-    result = UpstreamResult.from_wire(raw)
+    result = UpstreamResult(raw=raw)
     assert not result.is_valid
     assert [block.type for block in result.content] == ["text"]
     assert (result.structured_content, result.is_error) == (5, True)
