@@ -25,7 +25,7 @@ def make_frequencies(events):
     )
 
 
-@pytest.mark.parametrize("events", [1_000, 10_000, 100_000])
+@pytest.mark.parametrize("events", [1_000, 10_000])
 def test_known_sources_are_bounded_however_many_were_seen(events):
     known = select_known(make_frequencies(events))
 

@@ -14,6 +14,7 @@ from graph.suggestion.next_call.observation import CallObservation
 from learning.memory.event import EventKind
 from learning.sessions import registry, team_models
 from learning.sessions.analyse import load_profiles
+from learning.sessions.fit import fit_in_subprocess, fit_team
 from learning.sessions.team_models import NextCallModels, SessionPart
 from learning.store.events import SessionObservations
 from tests.gateway.catalogues import catalogue
@@ -151,11 +152,22 @@ async def test_a_new_connection_of_the_same_caller_is_another_session():
     assert live.session(ANN) is not first
 
 
+async def fit_here(stored, tools):
+    return fit_team(stored, tools)
+
+
+async def test_a_process_of_its_own_fits_what_this_one_would():
+    stored = [one.observations for one in await taught_sessions(6)]
+    tools = load_profiles(RULES, ANN)
+    fitted = await fit_in_subprocess(stored, tools)
+    assert fitted == fit_team(stored, tools) != load_priors()["learned"]
+
+
 async def test_the_chances_of_a_team_are_fitted_once_its_sessions_have_grown_enough():
     clock = Clock()
     sessions = await taught_sessions(14)
     stored = sessions[:4]
-    models = NextCallModels(load=lambda *_: stored, wall=clock)
+    models = NextCallModels(load=lambda *_: stored, fit=fit_here, wall=clock)
 
     async def fit():
         clock.now += team_models.FIT_INTERVAL_S
