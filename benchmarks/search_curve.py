@@ -189,7 +189,6 @@ class _Client:
         from graph.ranker_cache import TeamModels
         from graph.store import fitted_models
         from graph.suggestion.binding.knowledge import BindingKnowledge
-        from graph.suggestion.binding.model import load_shipped_model
         from graph.suggestion.ranking.ranker import Ranker
 
         model = self._embedder.model
@@ -201,7 +200,6 @@ class _Client:
         if stored is not None:
             self._models = TeamModels(
                 ranker=Ranker.from_bytes(self._sealer.unseal_bytes(stored.content)),
-                binding_model=load_shipped_model(),
                 knowledge=BindingKnowledge(),
             )
 

@@ -27,7 +27,6 @@ from gateway_project.intent.suggest import SuggestionView
 from graph import encode
 from graph.rank_intent import rank_intent
 from graph.ranker_cache import TeamModels
-from graph.suggestion.binding import model as binding
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
 from graph.suggestion.intent import reading as reader
 from graph.suggestion.ranking.fit import fit_ranker
@@ -147,9 +146,7 @@ def _times(
 ) -> list[float]:
     """Suggest for intents whose vectors are cached."""
     cached = CachedEmbedder(words, size=40 * len(texts))
-    models = TeamModels(
-        ranker=ranker, binding_model=binding.load_shipped_model(), knowledge=EMPTY_KNOWLEDGE
-    )
+    models = TeamModels(ranker=ranker, knowledge=EMPTY_KNOWLEDGE)
     view = SuggestionView(
         visibility=Visibility(catalogue=catalogue.load_catalogue(), caller=EVALUATION_CALLER),
         rank=partial(rank_intent, index=index, embedder=cached, models=models),

@@ -1,4 +1,4 @@
-"""Fit the models of ranking and binding for scopes with new history."""
+"""Fit the models of ranking for scopes with new history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.time_limit import TimeLimitExceeded
-from graph.record_runs import MAX_SAMPLED
 from graph.store import fitted_models, patterns
 from graph.store.fitted_models import ModelRow
 from tools.embed import load as embedding
@@ -36,7 +35,7 @@ FEATURES_DIGEST: Final = "5cc1d1701e70d2ed"
 """Beginning of the SHA-256 of the ranker's format and all feature names; a change refits
 everything. A constant, checked by a test, because computing it would load numpy into the
 gateway."""
-PRIOR_PACKAGES: Final = ("graph.suggestion.ranking", "graph.suggestion.binding")
+PRIOR_PACKAGE: Final = "graph.suggestion.ranking"
 """Packages with the `prior.json` that models shrink towards; a change refits everything."""
 SCOPE_TIMEOUT_S: Final = 240.0
 """Time limit for fitting one scope, so that it cannot block the others."""
@@ -87,12 +86,10 @@ class FittedScope:
 
     Attributes:
         ranker: The serialised ranker.
-        bindings: The serialised model of bindings.
-        figures: Sizes of the history it was fitted to: `patterns`, `runs`, `samples`.
+        figures: Sizes of the history it was fitted to: `patterns`, `runs`.
     """
 
     ranker: bytes
-    bindings: bytes
     figures: Mapping[str, Any]
 
 
@@ -131,10 +128,9 @@ def is_due(settings: FitSettings) -> bool:
 
 def models_version(sealer: Sealer) -> str:
     """Return the version of everything else that fits depend on: rules, priors, sealing key."""
-    files = (resources.files(package) / "prior.json" for package in PRIOR_PACKAGES)
-    contents = [file.read_bytes() if file.is_file() else b"" for file in files]
-    priors = hashlib.sha256(bytes(1).join(contents)).hexdigest()
-    return f"{FIT_VERSION}.{FEATURES_DIGEST}.{priors}.{sealer.digest('fitted models')}"
+    file = resources.files(PRIOR_PACKAGE) / "prior.json"
+    prior = hashlib.sha256(file.read_bytes() if file.is_file() else b"").hexdigest()
+    return f"{FIT_VERSION}.{FEATURES_DIGEST}.{prior}.{sealer.digest('fitted models')}"
 
 
 def fit_due_scopes(
@@ -196,7 +192,6 @@ def fit_due_scopes(
             elif fitted_models.store_model(model, model=index.model, at=now):  # its team is there
                 fitted.append(model)
             on_progress(number, len(due))
-        patterns.drop_old_samples(keep=MAX_SAMPLED)
     return FitOutcome(fitted=fitted, failed=failed)
 
 
@@ -207,7 +202,6 @@ def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedS
         ValueError: If they cannot be fitted, or their parameters are not finite; numpy's
             `LinAlgError` is one.
     """
-    from graph.suggestion.binding import model as binding
     from graph.suggestion.ranking import fit as ranking
     from graph.suggestion.ranking.tool_view import ToolView
 
@@ -215,18 +209,12 @@ def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedS
         team, index.model, sealer=sealer, dimensions=index.vectors.shape[1]
     )
     ranker = ranking.fit_ranker(history, ToolView.for_team(index, team=team))
-    samples = patterns.load_samples(team, limit=MAX_SAMPLED)
-    bindings = binding.fit_binding(samples, prior=binding.load_shipped_model())
-    _require_finite(
-        ranker.tool_model, ranker.set_model, ranker.order_model, ranker.calibrator, bindings
-    )
+    _require_finite(ranker.tool_model, ranker.set_model, ranker.order_model, ranker.calibrator)
     return FittedScope(
         ranker=ranker.to_bytes(),
-        bindings=bindings.to_bytes(),
         figures={
             "patterns": len(history),
             "runs": sum(past.successes + past.failures for past in history),
-            "samples": len(samples),
         },
     )
 
@@ -259,7 +247,6 @@ def _fit_scope(
         team=team,
         digest=digest,
         content=sealer.seal_bytes(fitted.ranker),
-        bindings=fitted.bindings,
         seconds=seconds,
         peak_memory_mb=peak // RSS_UNITS_PER_KB // 1_000,
         figures=fitted.figures,

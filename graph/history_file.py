@@ -14,7 +14,7 @@ from graph.exchange.check import find_similar_ids
 from graph.exchange.document import ImportProblem, ImportProblems
 from graph.patterns import InvalidRun, PastRun, UnknownRunTool
 from graph.read_runs import RecordableRun
-from graph.record_runs import MAX_SAMPLED, RecordingDependencies
+from graph.record_runs import RecordingDependencies
 from graph.store import recording, team_names, tool_lists
 from graph.store.recording import RecordedRuns
 from tools import ids
@@ -75,9 +75,7 @@ def import_history(
     if not content.strip():
         raise HistoryRefused("it is empty; a run is one line of JSON")
     total = content.count(b"\n") + (not content.endswith(b"\n"))
-    history = _HistoryImport(
-        dependencies, now=now, dry_run=dry_run, sampled_from=total - MAX_SAMPLED
-    )
+    history = _HistoryImport(dependencies, now=now, dry_run=dry_run)
     on_progress(0, total)
     lines = enumerate(_iterate_lines(content.removeprefix(b"\xef\xbb\xbf")), start=1)
     done = 0
@@ -97,12 +95,10 @@ class _HistoryImport:
         *,
         now: datetime,
         dry_run: bool,
-        sampled_from: int,
     ) -> None:
         self._dependencies = dependencies
         self._now = now
         self._dry_run = dry_run
-        self._sampled_from = sampled_from  # files have the newest runs last
         self._ids = {name: tool.pk for name, tool in tool_lists.load_listed_tools().items()}
         self._names = _index_tool_names(self._ids)
         self._tools = team_names.load_tool_names(set(self._names.values()))
@@ -121,10 +117,8 @@ class _HistoryImport:
         if self._dry_run:
             self._recorded += self._simulate_recording(runs)
             return
-        is_new = lines[-1][0] > self._sampled_from
-        sampled = {run.run.key for run in runs} if is_new else ()
         self._recorded += record_runs.record_recordable_runs(
-            runs, self._dependencies, tools=self._tools, sampled=sampled
+            runs, self._dependencies, tools=self._tools
         )
 
     def build_result(self) -> ImportedHistory:

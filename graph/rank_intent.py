@@ -16,7 +16,6 @@ from tools.embed.embedder import EmbeddingUnavailable
 if TYPE_CHECKING:
     from graph.ranker_cache import TeamModels
     from graph.suggestion.binding.knowledge import BindingKnowledge
-    from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
@@ -40,7 +39,6 @@ class RankedIntent:
     """Ranked sets of tools, and the models that bind their arguments.
 
     Attributes:
-        binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: What the team's past runs bound parameters to; None: nothing is known.
         read: Reads which arguments the intent states; None: nothing does.
         rank_again: Ranks the same intent with additional tools considered; blocking, in memory.
@@ -51,7 +49,6 @@ class RankedIntent:
     """
 
     ranking: Ranking
-    binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
     read: ReadStatements | None = None
     rank_again: Callable[[Sequence[int]], Ranking] | None = None
@@ -166,7 +163,6 @@ def rank_encoded(  # noqa: PLR0913 - each is a source of its own
         raise RankingUnavailable(_unembedded_message(index.model))
     return RankedIntent(
         ranking=ranking,
-        binding_model=models.binding_model,
         knowledge=models.knowledge,
         read=read,
         rank_again=rank_again,

@@ -1,4 +1,4 @@
-"""Keeps the fitted models of ranking and binding in memory."""
+"""Keeps the fitted models of ranking in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.knowledge import BindingKnowledge
-    from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.ranking.ranker import Ranker
 
 MAX_TEAMS: Final = 16
@@ -38,7 +37,6 @@ class TeamModels:
     """
 
     ranker: Ranker
-    binding_model: BindingModel
     knowledge: BindingKnowledge
     digest: str = ""
 
@@ -161,31 +159,23 @@ def _load_team_models(
         previous if previous is not None and previous.digest == digest else by_digest.get(digest)
     )
     if reusable is not None:
-        ranker, binding_model = reusable.ranker, reusable.binding_model
+        ranker = reusable.ranker
     else:
-        ranker, binding_model, digest = _read_models(team, model, sealer)
-    return TeamModels(
-        ranker=ranker, binding_model=binding_model, knowledge=knowledge, digest=digest
-    )
+        ranker, digest = _read_ranker(team, model, sealer)
+    return TeamModels(ranker=ranker, knowledge=knowledge, digest=digest)
 
 
-def _read_models(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, BindingModel, str]:
+def _read_ranker(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, str]:
     from graph.store import fitted_models  # noqa: PLC0415 - with them
-    from graph.suggestion.binding.model import BindingModel, load_shipped_model
     from graph.suggestion.ranking import fit
     from graph.suggestion.ranking.ranker import Ranker
 
     stored = fitted_models.load_model(team, model)
     if stored is None:
-        return fit.prior_ranker(model), load_shipped_model(), ""
+        return fit.prior_ranker(model), ""
     try:
         ranker = Ranker.from_bytes(sealer.unseal_bytes(stored.content))
     except (UnsealingFailed, ValueError) as error:  # of another key or version, until refitted
         log.warning("rankers.model_unusable", team=team, reason=str(error))
         ranker = fit.prior_ranker(model)
-    try:
-        binding = BindingModel.from_bytes(stored.bindings)
-    except ValueError as error:
-        log.warning("rankers.model_unusable", team=team, reason=str(error))
-        binding = load_shipped_model()
-    return ranker, binding, stored.digest
+    return ranker, stored.digest

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.sealing import Sealer
@@ -20,15 +20,11 @@ from tools.definition import make_storable
 if TYPE_CHECKING:
     from graph.suggestion.binding.knowledge import ObservedBinding
     from graph.suggestion.binding.steps import BindTool
-    from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.intent.reading import IntentReading
-    from tools.search_index import SearchIndex
 
 MAX_PARAMETER_CHARS: Final = 200
 MAX_VALUE_CHARS: Final = 1_000
 """Longer values are counted by digest only and never stored."""
-SHARE_WIDTH: Final = 0.08
-"""Scale, in cosine, at which a tool's share of a clause falls with distance to the best tool."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -188,64 +184,3 @@ def _iterate_uses(
         literal=value if is_short and not is_open else None,
         stated=binding.is_stated,
     )
-
-
-def sample_stated_values(
-    run: RecordableRun,
-    *,
-    encoded: EncodedIntent,
-    tools: Mapping[int, BindTool],
-    index: SearchIndex,
-) -> bytes:
-    """Return the training rows of a run for matching stated values to parameters; may be empty."""
-    from graph.suggestion.binding import model
-    from graph.suggestion.binding.steps import BindingStep
-
-    if not run.teaches_bindings:
-        return b""
-    shares = compute_clause_shares(encoded, index, run.workflow.tools)
-    steps = [
-        BindingStep(id=task.id, tool=tools[task.tool], clause_shares=shares.get(task.tool))
-        for task in run.tasks
-    ]
-    arguments = {task.id: task.arguments for task in run.tasks}
-    return model.sample_training_rows(steps, given=arguments, reading=run.reading)
-
-
-def compute_clause_shares(
-    encoded: EncodedIntent, index: SearchIndex, wanted: Collection[int]
-) -> dict[int, Any]:
-    """Return how close tools are to each clause, relative to the closest of all tools.
-
-    Args:
-        encoded: An intent of c clauses.
-        index: Search index by the same model.
-        wanted: Primary keys; tools without a vector are left out.
-
-    Returns:
-        By tool, shape (c,), float32, in (0, 1].
-    """
-    import numpy as np
-
-    if not len(index.tools) or index.vectors.shape[1] != encoded.clauses.shape[1]:
-        return {}
-    cosines = index.vectors @ encoded.clauses.T
-    best = cosines.max(axis=0)
-    positions = {
-        tool: int(position) for tool, position in zip(*_find_positions(index, wanted), strict=True)
-    }
-    return {
-        tool: np.exp((cosines[position] - best) / SHARE_WIDTH).astype(np.float32)
-        for tool, position in positions.items()
-    }
-
-
-def _find_positions(
-    index: SearchIndex, wanted: Collection[int]
-) -> tuple[Sequence[int], Sequence[int]]:
-    import numpy as np
-
-    tools = np.array(sorted(set(wanted)), dtype=np.int64)
-    positions = np.minimum(np.searchsorted(index.tools, tools), len(index.tools) - 1)
-    known = (index.tools[positions] == tools) & (index.embeddings[positions] != 0)
-    return tools[known].tolist(), positions[known].tolist()

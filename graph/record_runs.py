@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +17,10 @@ from tools.embed.embedder import Embedder, EmbeddingUnavailable
 if TYPE_CHECKING:
     from graph.suggestion.binding.steps import BindTool
     from graph.suggestion.intent.encoded import EncodedIntent
-    from tools.search_index import SearchIndex
 
 CHUNK_SIZE: Final = 200
 """Runs recorded per transaction; an interruption loses at most some seconds' work."""
 
-MAX_SAMPLED: Final = 2_000
 """Newest runs whose values the model of bindings is fitted to."""
 
 ProgressCallback = Callable[[int, int], None]
@@ -36,14 +34,11 @@ class RecordingDependencies:
         team: Primary key of the owning team; None: shared runs, which all teams learn from.
         embedder: Embeds the intents; if None or not loadable, `embed` does it later.
         sealer: Seals what may not be stored in clear.
-        index: Search index by the embedder's model, used to assign arguments to clauses of the
-            intent; None: they are not assigned.
     """
 
     team: int | None
     embedder: Embedder | None
     sealer: Sealer
-    index: SearchIndex | None = None
 
 
 def record_runs(
@@ -52,7 +47,6 @@ def record_runs(
     team: int | None,
     embedder: Embedder | None,
     sealer: Sealer,
-    index: SearchIndex | None = None,
     on_progress: ProgressCallback = lambda _done, _all: None,
 ) -> RecordedRuns:
     """Record finished runs; idempotent, since each key is recorded once.
@@ -65,18 +59,14 @@ def record_runs(
         QueryError: If an intent has no searchable text; likewise.
         TeamDeleted: If the team does not exist.
     """
-    dependencies = RecordingDependencies(team=team, embedder=embedder, sealer=sealer, index=index)
+    dependencies = RecordingDependencies(team=team, embedder=embedder, sealer=sealer)
     tools = team_names.load_tool_names({task.tool for run in runs for task in run.tasks})
     private = team_names.load_private_teams(tools)
     recordable = [
         read_runs.read_run(past_run, team=team, tools=tools, private=private, sealer=sealer)
         for past_run in runs
     ]
-    newest = sorted(recordable, key=lambda run: run.run.at)[-MAX_SAMPLED:]
-    sampled = frozenset(run.run.key for run in newest)
-    return record_recordable_runs(
-        recordable, dependencies, tools=tools, sampled=sampled, on_progress=on_progress
-    )
+    return record_recordable_runs(recordable, dependencies, tools=tools, on_progress=on_progress)
 
 
 def record_recordable_runs(
@@ -84,7 +74,6 @@ def record_recordable_runs(
     dependencies: RecordingDependencies,
     *,
     tools: Mapping[int, BindTool],
-    sampled: Collection[str],
     on_progress: ProgressCallback = lambda _done, _all: None,
 ) -> RecordedRuns:
     """Record runs that have been read, like `record_runs`.
@@ -93,8 +82,6 @@ def record_recordable_runs(
         runs: The runs.
         dependencies: Their owner, and services.
         tools: All tools they called, by primary key.
-        sampled: Keys of the runs whose values the model of bindings may be fitted to: the newest
-            `MAX_SAMPLED` suffice, and sampling is most of the work.
         on_progress: Called with the number of runs done and their total.
 
     Raises:
@@ -104,7 +91,7 @@ def record_recordable_runs(
     on_progress(0, len(runs))
     for start in range(0, len(runs), CHUNK_SIZE):
         chunk = runs[start : start + CHUNK_SIZE]
-        recorded += _record_chunk(chunk, dependencies, tools, sampled)
+        recorded += _record_chunk(chunk, dependencies, tools)
         on_progress(start + len(chunk), len(runs))
     return recorded
 
@@ -113,14 +100,13 @@ def _record_chunk(
     runs: Sequence[RecordableRun],
     dependencies: RecordingDependencies,
     tools: Mapping[int, BindTool],
-    sampled: Collection[str],
 ) -> RecordedRuns:
     known = recording.load_known_keys(dependencies.team, {run.run.key for run in runs})
     new = [run for run in runs if run.run.key not in known]
     teaching = _select_teaching(new, dependencies.team)
     encoded = _encode_intents(new, dependencies)
     rows = [
-        _make_row(run, encoded.get(run.reading.text), dependencies, tools, sampled)
+        _make_row(run, encoded.get(run.reading.text), dependencies, tools)
         if run in teaching
         else replace(run.row, encoded=encoded.get(run.reading.text))
         for run in new
@@ -151,17 +137,11 @@ def _make_row(
     encoded: EncodedIntent | None,
     dependencies: RecordingDependencies,
     tools: Mapping[int, BindTool],
-    sampled: Collection[str],
 ) -> RunRow:
-    sample = b""
-    if encoded is not None and dependencies.index is not None and run.run.key in sampled:
-        sample = read_runs.sample_stated_values(
-            run, encoded=encoded, tools=tools, index=dependencies.index
-        )
     uses = read_runs.collect_binding_uses(
         run, team=dependencies.team, tools=tools, sealer=dependencies.sealer
     )
-    return replace(run.row, encoded=encoded, sample_bytes=sample, uses=uses)
+    return replace(run.row, encoded=encoded, uses=uses)
 
 
 def _encode_intents(

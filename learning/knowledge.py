@@ -142,7 +142,6 @@ def _record_pattern(
             team=run_data.contributor.owner,
             embedder=dependencies.embedder,
             sealer=dependencies.sealer,
-            index=dependencies.index if dependencies.embedder else None,
         )
     except (InvalidRun, QueryError, TeamDeleted) as error:
         log.info("run.no_pattern_learned", run=str(run_data.run), reason=summarize_error(error))

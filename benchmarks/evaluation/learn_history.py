@@ -13,16 +13,14 @@ from benchmarks.evaluation.inputs import EncodeProgress, SuggestionInputs
 from benchmarks.evaluation.past_runs import iterate_past_runs
 from graph.patterns import PastRun
 from graph.ranker_cache import TeamModels
-from graph.record_runs import MAX_SAMPLED, record_runs
+from graph.record_runs import record_runs
 from graph.store import binding_uses as learned_store
 from graph.store import patterns as pattern_store
-from graph.suggestion.binding import model as binding_models
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.ranker import Ranker
 
 if TYPE_CHECKING:
     from benchmarks.evaluation.dataset import Dataset
-    from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.ranking.past_intents import PastIntent
     from graph.suggestion.ranking.prior import Prior
 
@@ -62,7 +60,6 @@ def record_history(
         team=team,
         embedder=inputs.embedder,
         sealer=inputs.sealer,
-        index=inputs.index,
         on_progress=on_progress,
     )
 
@@ -88,7 +85,6 @@ def learn_from_history(
     *,
     team: int | None = None,
     prior: Prior | None = None,
-    binding_prior: BindingModel | None = None,
 ) -> LearnedHistory:
     """Fit all models to a team's recorded runs; the ranker is read back from its stored form.
 
@@ -96,21 +92,13 @@ def learn_from_history(
         inputs: Stored tools, index and recorded runs.
         team: Primary key of the team; None: the runs shared by all teams.
         prior: Prior of the ranking; None: the shipped one.
-        binding_prior: Prior of the binding model; None: the shipped one.
     """
     past = pattern_store.load_history(team, inputs.index.model, sealer=inputs.sealer)
-    samples = pattern_store.load_samples(team, limit=MAX_SAMPLED)
     knowledge = learned_store.load_knowledge(team, inputs.sealer)
     started = time.perf_counter()
-    binding_prior_model = (
-        binding_models.load_shipped_model() if binding_prior is None else binding_prior
-    )
     ranker = fit_ranker(past, inputs.tool_view, prior=prior)
     models = TeamModels(
         ranker=Ranker.from_bytes(ranker.to_bytes()),
-        binding_model=binding_models.fit_binding(samples, prior=binding_prior_model)
-        if samples
-        else binding_prior_model,
         knowledge=knowledge,
     )
     return LearnedHistory(

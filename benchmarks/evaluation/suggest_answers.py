@@ -13,7 +13,6 @@ from benchmarks.evaluation.learn_history import LearnedHistory
 from gateway_project.intent import suggest
 from gateway_project.intent.answer import list_planned_calls
 from gateway_project.intent.suggest import SuggestionView
-from graph import read_runs
 from graph.rank_intent import rank_encoded
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.steps import BoundStep
@@ -73,18 +72,17 @@ def bind_gold_calls(
     tool_pks = [keys[call.tool] for call in calls]
     ranking = _replace_best_set(ranked.ranking, tool_pks)
     context = suggest.build_context(view, replace(ranked, ranking=ranking))
-    shares = read_runs.compute_clause_shares(intent.encoded, inputs.index, set(tool_pks))
     steps = []
     for call, pk in zip(calls, tool_pks, strict=True):
         tool = context.find_tool(pk)
         if tool is not None:
-            steps.append(dag.make_step(call.id, tool, shares=shares.get(pk)))
+            steps.append(dag.make_step(call.id, tool))
     bound = bind_arguments(
         steps,
         reading=intent.reading,
         knowledge=learned.models.knowledge,
         feeds=dag.find_feeds(context),
-        model=learned.models.binding_model,
+        read=context.read,
     )
     return tuple(_make_task(step, tool=call.tool) for step, call in zip(bound, calls, strict=True))
 

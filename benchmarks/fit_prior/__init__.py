@@ -1,1 +1,1 @@
-"""Learns the priors of ranking and binding on public sets."""
+"""Learns the prior of ranking on public sets."""

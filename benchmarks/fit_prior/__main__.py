@@ -1,10 +1,8 @@
-"""Learn the priors on public sets: `python -m benchmarks.fit_prior [--without SET …]`.
+"""Learn the prior of ranking on public sets: `python -m benchmarks.fit_prior [--without SET …]`.
 
-The priors learned on all sets are shipped: graph/suggestion/ranking/prior.json and
-graph/suggestion/binding/prior.json. To evaluate suggestions on a set, the prior must not have been
-learned on it: `--without SET --to FOLDER` learns on the others, once for each set given, and
-writes without_SET.json and, if the set's gold has arguments, binding_without_SET.json.
-FOREGATE_DATA is the folder of the sets; vectors are cached in FOREGATE_HOME.
+The prior learned on all sets is shipped: graph/suggestion/ranking/prior.json. To evaluate
+suggestions on a set, the prior must not have been learned on it: `--without SET --to FOLDER`
+learns on the others, once for each set given, and writes without_SET.json. FOREGATE_DATA is the folder of the sets; vectors are cached in FOREGATE_HOME.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RANKING = ROOT / "graph" / "suggestion" / "ranking" / "prior.json"
-BINDING = ROOT / "graph" / "suggestion" / "binding" / "prior.json"
 
 SETS = {
     "bfcl_multiturn": True,
@@ -32,7 +29,7 @@ SETS = {
 
 
 def main() -> None:
-    """Load the sets, learn the priors and write them."""
+    """Load the sets, learn the prior and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--without",
@@ -47,7 +44,6 @@ def main() -> None:
     root = os.environ.get("FOREGATE_DATA") or sys.exit("set FOREGATE_DATA to the data sets")
     _prepare()
     _learn_ranking(Path(root), arguments.without, arguments.to)
-    _learn_binding(Path(root), arguments.without, arguments.to)
 
 
 def _learn_ranking(root: Path, without: list[str] | None, to: Path) -> None:
@@ -64,24 +60,6 @@ def _learn_ranking(root: Path, without: list[str] | None, to: Path) -> None:
     for left_out in without or ():
         rest = [one for one in sets if one.name != left_out]
         _write(prior.to_json(learn(rest)), to / f"without_{left_out}.json")
-
-
-def _learn_binding(root: Path, without: list[str] | None, to: Path) -> None:
-    from benchmarks.fit_prior import bindings
-    from graph.suggestion.binding import model
-
-    wanted = [name for name in without or () if name in bindings.SETS]
-    if without and not wanted:
-        return
-    sets = []
-    for name in bindings.SETS:
-        sets.append(bindings.gather(root / name))
-        print(f"{name}: {len(sets[-1].groups)} choices of a value", flush=True)
-    if not without:
-        _write(model.to_json(bindings.learn(sets)), BINDING)
-    for left_out in wanted:
-        learned = bindings.learn([one for one in sets if one.name != left_out])
-        _write(model.to_json(learned), to / f"binding_without_{left_out}.json")
 
 
 def _write(document: object, to: Path) -> None:

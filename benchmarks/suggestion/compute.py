@@ -69,9 +69,7 @@ def _learned(
     if runs:
         record_history(ground, runs, team=team.pk)
     took = time.perf_counter() - started
-    learned = learn_from_history(
-        ground, team=team.pk, prior=priors.ranking, binding_prior=priors.binding
-    )
+    learned = learn_from_history(ground, team=team.pk, prior=priors.ranking)
     assert len(learned.past_intents) <= len(split.history)
     return learned, took
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.ranking.prior import Prior
 
 
@@ -22,13 +21,10 @@ class Priors:
     Attributes:
         name: Sets that they were learned on, for the report.
         ranking: Prior of the ranking.
-        binding: Prior of the binding model; None: the shipped one, which was not learned on sets
-            without arguments.
     """
 
     name: str
     ranking: Prior
-    binding: BindingModel | None = None
 
 
 def make(folder: Path, sets: Sequence[str], *, tell: Callable[[str], None]) -> None:
@@ -51,30 +47,17 @@ def make(folder: Path, sets: Sequence[str], *, tell: Callable[[str], None]) -> N
         stdout=subprocess.DEVNULL,
     )
     for name in wanted:
-        # The ranking's prior is moved last: if it exists, both do.
-        if (binding := _binding(begun, name)).exists():
-            binding.replace(_binding(folder, name))
         _place(begun, name).replace(_place(folder, name))
 
 
 def load(folder: Path, data: str) -> Priors:
     """Load the priors that were not learned on a data set."""
-    from graph.suggestion.binding import model
     from graph.suggestion.ranking import prior
 
     ranking = prior.from_json(json.loads(_place(folder, data).read_text()))
     assert data not in ranking.learned_on, f"the prior was learned on {data}"
-    bound = _binding(folder, data)
-    return Priors(
-        name=", ".join(ranking.learned_on),
-        ranking=ranking,
-        binding=model.from_json(json.loads(bound.read_text())) if bound.exists() else None,
-    )
+    return Priors(name=", ".join(ranking.learned_on), ranking=ranking)
 
 
 def _place(folder: Path, data: str) -> Path:
     return folder / f"without_{data}.json"
-
-
-def _binding(folder: Path, data: str) -> Path:
-    return folder / f"binding_without_{data}.json"

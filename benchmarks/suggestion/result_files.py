@@ -52,7 +52,6 @@ RESULT_FILES = (
     "graph/*.py",
     "graph/suggestion/*.py",
     "graph/algorithms/*.py",
-    "graph/suggestion/binding/prior.json",
     "graph/enhance/*.py",
     "graph/suggestion/next_call/*.py",
     "graph/suggestion/workflow/*.py",

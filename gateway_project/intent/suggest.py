@@ -235,7 +235,6 @@ def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionConte
         find_tool=tools.get,
         topology=nearby,
         metrics=view.metrics,
-        binding_model=ranked.binding_model,
         knowledge=ranked.knowledge,
         read=ranked.read,
         unranked_reason=ranked.fallback_reason,

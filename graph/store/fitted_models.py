@@ -51,14 +51,12 @@ class ModelRow:
         team: The team it serves; None: all teams without runs of their own.
         digest: Digest of the history it was fitted to.
         content: The ranker, sealed.
-        bindings: The model of bindings; may be empty.
         figures: Sizes of the history it was fitted to.
     """
 
     team: int | None
     digest: str
     content: bytes
-    bindings: bytes
     seconds: float = 0.0
     peak_memory_mb: int = 0
     figures: Mapping[str, Any]
@@ -141,7 +139,6 @@ def load_model(team: int | None, model: str) -> ModelRow | None:
         team=row.team_id,
         digest=row.digest,
         content=bytes(row.content),
-        bindings=bytes(row.bindings),
         seconds=row.seconds,
         peak_memory_mb=row.peak_memory_mb,
         figures=row.figures,
@@ -155,7 +152,6 @@ def store_model(fitted: ModelRow, *, model: str, at: datetime) -> bool:
     """
     values = {
         "content": fitted.content,
-        "bindings": fitted.bindings,
         "digest": fitted.digest,
         "seconds": fitted.seconds,
         "peak_memory_mb": fitted.peak_memory_mb,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
@@ -53,17 +53,6 @@ WHERE p.success_weight >= {MIN_SUPPORT}
    OR (p.tool_support >= {MIN_TOOL_SUPPORT} AND cardinality(p.tools) = 1)
 ORDER BY p.last_seen_at DESC, p.id DESC
 LIMIT %(limit)s
-"""
-
-_DROP_SAMPLES = """
-UPDATE graph_patternrun SET samples = ''
-WHERE id IN (
-    SELECT id FROM (
-        SELECT id, row_number() OVER (PARTITION BY team_id ORDER BY at DESC, id DESC) AS place
-        FROM graph_patternrun WHERE samples <> ''
-    ) AS placed
-    WHERE place > %s
-)
 """
 
 
@@ -197,25 +186,6 @@ def _identifying_text(row: _PatternRow, sealer: Sealer) -> str:
 
     masked = sealer.unseal(row.intent)
     return normalize_intent(masked) if len(masked) >= MIN_MASKED_CHARS else row.intent_hash
-
-
-def load_samples(team: int | None, *, limit: int) -> list[bytes]:
-    """Return the samples of stated values of the newest runs that a team learns from."""
-    teams = [None] if team is None else [None, team]
-    rows: list[tuple[datetime, bytes]] = []
-    for scope in teams:
-        newest = PatternRun.objects.filter(team=scope).exclude(samples=b"").order_by("-at", "-pk")
-        found = newest.values_list("at", "samples")[:limit]
-        rows += [(at, bytes(sample)) for at, sample in found]
-    rows.sort(key=itemgetter(0), reverse=True)
-    return [sample for _, sample in rows[:limit]]
-
-
-def drop_old_samples(*, keep: int) -> int:
-    """Drop the samples of all but the newest runs of each team; return how many."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DROP_SAMPLES, [keep])
-        return int(cursor.rowcount)
 
 
 def load_unembedded(model: str) -> list[UnembeddedPattern]:

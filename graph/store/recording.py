@@ -27,10 +27,10 @@ PatternKey = tuple[str, str]
 
 _INSERT_RUNS = """
 INSERT INTO graph_patternrun (team_id, key, pattern_id, succeeded, at, samples)
-SELECT %(team)s, given.*
+SELECT %(team)s, given.*, ''::bytea
 FROM unnest(%(keys)s::text[], %(patterns)s::bigint[], %(succeeded)s::bool[],
-            %(ats)s::timestamptz[], %(samples)s::bytea[])
-     AS given (key, pattern, succeeded, at, samples)
+            %(ats)s::timestamptz[])
+     AS given (key, pattern, succeeded, at)
 ORDER BY given.key
 ON CONFLICT (team_id, key) DO NOTHING
 RETURNING key
@@ -69,7 +69,6 @@ class RunRow:
         encoded: The encoded intent; None if it is not embedded.
         weight: How much it counts, in (0, 1]; see `PastRun`.
         person: Who ran it; see `PastRun`.
-        sample_bytes: Training rows for the model of bindings; may be empty.
         uses: Sources of its arguments.
     """
 
@@ -84,7 +83,6 @@ class RunRow:
     at: datetime
     weight: float = 1.0
     person: int | None = None
-    sample_bytes: bytes = b""
     uses: tuple[BindingUse, ...] = ()
 
 
@@ -228,7 +226,6 @@ def _insert_runs(
                 "patterns": [patterns[row.pattern_key] for row in by_key.values()],
                 "succeeded": [row.succeeded for row in by_key.values()],
                 "ats": [row.at for row in by_key.values()],
-                "samples": [row.sample_bytes for row in by_key.values()],
             },
         )
         return [by_key[key] for (key,) in cursor.fetchall()]

@@ -32,6 +32,7 @@ from tests.gateway import admin_pages
 from tests.gateway.catalogues import FakeRequests, FakeUpstream, catalogue, tool
 from tests.gateway.fake_runs import FakeRuns
 from tests.patience import PATIENCE_S
+from tests.stated import read_stated
 from tools import search
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.embed.cache import CachedEmbedder
@@ -67,7 +68,9 @@ class World:
     searched: list[SearchRequest] = field(default_factory=list)
     search_error: Exception | None = None
     index: SearchIndex | None = None
-    embedder: CachedEmbedder = field(default_factory=lambda: CachedEmbedder(FakeEmbedder()))
+    embedder: CachedEmbedder = field(
+        default_factory=lambda: CachedEmbedder(FakeEmbedder(), read=read_stated)
+    )
     trouble: dict[str, str] = field(default_factory=dict)
     token_budget: int = 10_000
     exposure: str = "meta"

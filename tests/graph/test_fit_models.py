@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cryptography.fernet import Fernet
+from graph.suggestion.binding.model import BindingModel
 
 from gateway_project.foundation import advisory
 from gateway_project.foundation.database import run_in_database_thread
@@ -13,7 +14,6 @@ from graph.models import FittedModel, PatternRun, WorkflowPattern
 from graph.record_runs import record_runs
 from graph.store import fitted_models, patterns
 from graph.suggestion.binding import model as binding_model
-from graph.suggestion.binding.model import BindingModel
 from graph.suggestion.ranking import fit as ranking_fit
 from graph.suggestion.ranking.ranker import Ranker
 from tests.factories import ServerFactory, TeamFactory, ToolFactory

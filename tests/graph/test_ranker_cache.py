@@ -4,6 +4,7 @@ import django.db
 import pytest
 import structlog.testing
 from cryptography.fernet import Fernet
+from graph.suggestion.binding.model import load_shipped_model
 
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer
@@ -14,7 +15,6 @@ from graph.ranker_cache import RankerCache
 from graph.record_runs import record_runs
 from graph.store import fitted_models
 from graph.suggestion.binding import model as binding_model
-from graph.suggestion.binding.model import load_shipped_model
 from graph.suggestion.ranking import ranker as ranker_module
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder

@@ -3,10 +3,10 @@
 import dataclasses
 
 import pytest
+from graph.suggestion.binding.model import load_shipped_model
 
 from graph.ranker_cache import TeamModels
 from graph.suggestion.binding.knowledge import BindingKnowledge
-from graph.suggestion.binding.model import load_shipped_model
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.weigh_past_use import MAX_SIMILAR, weigh_past_use
 from tests.fakes import FakeEmbedder

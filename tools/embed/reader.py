@@ -59,3 +59,15 @@ ReadStatements: TypeAlias = Callable[[str, Sequence[Question]], Sequence[Answer]
 def read_nothing(_text: str, questions: Sequence[Question]) -> Sequence[Answer]:
     """Answer that a text states nothing."""
     return [Answer(0.0, members=(0.0,) * len(one.members)) for one in questions]
+
+
+def keep_answers(read: ReadStatements) -> ReadStatements:
+    """Return a reader that asks each question about one text only once."""
+    kept: dict[tuple[str, Question], Answer] = {}
+
+    def read_once(text: str, questions: Sequence[Question]) -> Sequence[Answer]:
+        new = [one for one in dict.fromkeys(questions) if (text, one) not in kept]
+        kept.update(zip(((text, one) for one in new), read(text, new), strict=True))
+        return [kept[text, one] for one in questions]
+
+    return read_once

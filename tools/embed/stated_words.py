@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tools.embed.embedder import Vectors
 from tools.embed.reader import MarkedWord, Span
@@ -20,10 +22,14 @@ MIN_ITEM: Final = 0.5
 """Least probability of a word to be part of a list's item."""
 WITHOUT_DIGIT: Final = 0.3
 """Highest probability of a word without a digit to be part of a number."""
-LEAST: Final = 1e-3
+LEAST: Final = 1e-4
 """Probabilities nearer to 0 or 1 count as this: a single word cannot outweigh all others."""
 WHOLE_BONUS: Final = 2.0
 """Log-odds in favour of what is one value by its form."""
+MAX_WORDS: Final = 40
+"""Words of a value; of a script without spaces, characters."""
+ROUNDS: Final = 3
+"""How often the values of several questions make room for each other."""
 
 
 class StatedSpan(NamedTuple):
@@ -97,52 +103,77 @@ def mark_words(words: Sequence[Word], tags: Vectors, *, is_number: bool) -> tupl
         is_number: Whether only numbers are values.
     """
     inside = 1 - tags[:, 0]
-    return tuple(
-        MarkedWord(
-            word.start,
-            word.end,
-            min(share, WITHOUT_DIGIT) if is_number and not word.has_digit else share,
-            float(tags[word.tokens[0], 1]),
-        )
-        for word in words
-        for share in [float(inside[list(word.tokens)].mean())]
-    )
+    marked = []
+    for word in words:
+        share = float(inside[list(word.tokens)].mean())
+        if is_number and not word.has_digit:
+            share = min(share, WITHOUT_DIGIT)
+        begins = min(share, float(tags[word.tokens[0], 1]))
+        marked.append(MarkedWord(word.start, word.end, share, begins))
+    return tuple(marked)
 
 
-def find_value(words: Sequence[MarkedWord], wholes: Sequence[Span] = ()) -> StatedSpan | None:
-    """Return the words side by side that are likeliest to be all of one value.
-
-    The sum of log-odds is largest for them: Bentley, Programming Pearls, CACM 27 (1984).
+def weigh_values(words: Sequence[MarkedWord], wholes: Sequence[Span] = ()) -> Vectors:
+    """Return how likely each run of words is to be the value, given that one is stated.
 
     Args:
-        words: Of the text.
-        wholes: Parts of the text that are a value by their form, such as quoted ones; one is
-            taken if it is almost as likely.
+        words: Of the text, n.
+        wholes: Parts of the text that are a value by their form, such as quoted ones.
+
+    Returns:
+        `(n, n)` by the first and the last word; sums to 1.
+
+    References:
+        Sarawagi and Cohen, Semi-Markov Conditional Random Fields, NIPS 2004, for one segment.
     """
-    odds = [_compute_odds(word.inside) for word in words]
-    best, total, first = (0.0, 0, 0), 0.0, 0
-    for place, one in enumerate(odds):
-        if total <= 0:
-            total, first = 0.0, place
-        total += one
-        best = max(best, (total, first, place + 1), key=lambda found: found[0])
+    inside = np.array([word.inside for word in words])
+    begins = np.clip([word.begins for word in words], LEAST, 1 - LEAST)
+    outside = np.clip(1 - inside, LEAST, 1 - LEAST)
+    goes_on = np.log(np.clip(inside - begins, LEAST, 1 - LEAST) / outside)
+    until = goes_on.cumsum()
+    odds = until[None, :] - until[:, None] + np.log(begins / outside)[:, None]
     for start, end in wholes:
         places = [n for n, word in enumerate(words) if word.start < end and word.end > start]
-        if places and places[0] < best[2] and best[1] <= places[-1]:
-            total = sum(odds[place] for place in places) + WHOLE_BONUS
-            best = max(best, (total, places[0], places[-1] + 1), key=lambda found: found[0])
-    _, first, last = best
-    if first == last:
-        return None
-    beside = (*words[max(0, first - 1) : first], *words[last : last + 1])
-    clear = math.prod(1 - word.inside for word in beside)
-    mean = sum(word.inside for word in words[first:last]) / (last - first)
-    return StatedSpan(words[first].start, words[last - 1].end, mean * math.sqrt(clear))
+        if places:
+            odds[places[0], places[-1]] += WHOLE_BONUS
+    is_run = np.triu(np.ones_like(odds, dtype=bool)) & ~np.triu(
+        np.ones_like(odds, dtype=bool), MAX_WORDS
+    )
+    shares = np.where(is_run, np.exp(odds - odds[is_run].max()), 0.0)
+    return np.asarray(shares / shares.sum(), dtype=np.float32)
 
 
-def _compute_odds(probability: float) -> float:
-    bounded = min(max(probability, LEAST), 1 - LEAST)
-    return math.log(bounded / (1 - bounded))
+def share_words(
+    weights: Sequence[tuple[float, Vectors]], taken: NDArray[np.float64]
+) -> list[Vectors]:
+    """Return how likely each run of words is to be what each question asks for.
+
+    A word serves one question only, so that what is likely for one is less so for all others:
+    mean field, in `ROUNDS` rounds.
+
+    Args:
+        weights: Of each question, the probability that a value is stated, and `weigh_values`.
+        taken: `(n,)`; the probability that a word serves another purpose.
+
+    Returns:
+        `(n, n)` for each question; what is missing to 1 is the probability of no value.
+    """
+    found = [probability * runs for probability, runs in weights]
+    free = np.log(np.clip(1 - taken, LEAST, 1.0))
+    for _ in range(ROUNDS):
+        left = np.log(np.clip([1 - _cover(one) for one in found], LEAST, 1.0))
+        rest = left.sum(0)
+        for place, (probability, runs) in enumerate(weights):
+            until = np.concatenate([[0.0], (free + rest - left[place]).cumsum()])
+            likely = probability * runs * np.exp(np.minimum(0, until[None, 1:] - until[:-1, None]))
+            found[place] = likely / (1 - probability + likely.sum() + LEAST)
+    return found
+
+
+def _cover(runs: Vectors) -> Vectors:
+    """Return `(n,)`: how likely each word is to be part of the value."""
+    begun, ended = runs.sum(1).cumsum(), runs.sum(0).cumsum()
+    return np.asarray(begun - np.concatenate([[0.0], ended[:-1]]))
 
 
 def leave_out(words: Sequence[MarkedWord], spans: Sequence[Span]) -> tuple[MarkedWord, ...]:

@@ -218,8 +218,8 @@ class UpstreamPool:
             UpstreamError: If there is no result.
         """
         request = UpstreamRequest(method="resources/read", params={"uri": uri})
-        raw, _ = await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)
-        return raw
+        answer = await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)
+        return answer.raw
 
     async def list_items(
         self, server: str, kind: ItemKind, *, caller: Caller, downstream: Downstream = NO_CLIENT

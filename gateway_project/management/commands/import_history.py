@@ -209,15 +209,8 @@ def _load_fit_settings() -> FitSettings:
 
 
 def _make_dependencies(team: int | None, terms: FitSettings) -> RecordingDependencies:
-    from tools.store import search_index
-
     return RecordingDependencies(
-        team=team,
-        embedder=make_embedder(settings.FOREGATE),
-        sealer=terms.sealer,
-        index=search_index.refresh_index(
-            None, model=terms.embedding_model, max_bytes=terms.max_bytes
-        ),
+        team=team, embedder=make_embedder(settings.FOREGATE), sealer=terms.sealer
     )
 
 

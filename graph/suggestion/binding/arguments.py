@@ -151,16 +151,6 @@ def _resolve_code(parameter: ToolParameter, text: str) -> str:
     return currency_code(text) or text if is_coded else text
 
 
-def expects_format(parameter: ToolParameter, kind: str) -> bool:
-    """Whether a description requires a certain form of a date or a time of day."""
-    if kind == ValueKind.TIME:
-        is_clock = _TIME_FORMAT.search(parameter.description) is not None
-        return is_clock and not _NUMERIC_DATE_FORMAT.search(parameter.description)
-    return (
-        kind == ValueKind.DATE and _NUMERIC_DATE_FORMAT.search(parameter.description) is not None
-    )
-
-
 def _format_date(date_format: str, day: str | None) -> Any:
     if day is None:
         return NOT_CONVERTIBLE

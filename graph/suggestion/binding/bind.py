@@ -6,25 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graph.suggestion.binding import model as models
 from graph.suggestion.binding import parameters as given_parameters
 from graph.suggestion.binding import references, switches
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.defaults import find_default
-from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.guard import make_guard
 from graph.suggestion.binding.knowledge import (
     EMPTY_KNOWLEDGE,
     BindingKnowledge,
     habitual_value,
 )
-from graph.suggestion.binding.literals import ParameterRow, choose_literals
-from graph.suggestion.binding.plain_statements import bind_plain_values
 from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
 from graph.suggestion.binding.settle import settle_step
 from graph.suggestion.binding.shared_values import SharedValues
-from graph.suggestion.binding.statements import bind_statements
+from graph.suggestion.binding.statements import ParameterRow, bind_statements
 from graph.suggestion.binding.steps import (
     BindingSource,
     BindingStep,
@@ -35,22 +31,18 @@ from graph.suggestion.binding.steps import (
 from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.guard import BindingGuard
-    from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.intent.reading import IntentReading
     from tools.embed.reader import ReadStatements
 
 
-def bind_arguments(  # noqa: PLR0913 - each is a source of its own
+def bind_arguments(
     steps: Sequence[BindingStep],
     *,
     reading: IntentReading,
     parameters: Mapping[str, Any] | None = None,
     knowledge: BindingKnowledge = EMPTY_KNOWLEDGE,
     feeds: FeedLookup = find_no_feeds,
-    model: BindingModel | None = None,
-    grid: FeatureGrid | None = None,
     read: ReadStatements | None = None,
 ) -> tuple[BoundStep, ...]:
     """Bind the arguments of tasks from all sources.
@@ -66,9 +58,7 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         parameters: By name, "task.name" or "tool.name"; see `parameters`.
         knowledge: Counts from the scope's past runs.
         feeds: Looks up the fields of one tool that feed another.
-        model: None for the shipped one.
-        grid: Features of these steps; None: computed here.
-        read: Reads which arguments the intent states; None: only the model does.
+        read: Reads which arguments the intent states; None: nothing is read.
 
     Returns:
         One for each step, in order.
@@ -77,18 +67,16 @@ def bind_arguments(  # noqa: PLR0913 - each is a source of its own
         ParameterError: If a parameter has the wrong type; the message names the field.
     """
     caller_values = given_parameters.place_parameters(steps, parameters or {})
-    grid = grid or compute_grid(steps, reading=reading)
     search = _BindingSearch(
         steps=steps,
         reading=reading,
         knowledge=knowledge,
         feeds=feeds,
-        grid=grid,
-        guard=make_guard(steps, grid, reading=reading, knowledge=knowledge),
+        guard=make_guard(steps, reading=reading, knowledge=knowledge),
         read=read,
     )
     search.apply_caller_values(caller_values)
-    search.apply_stated_values(model or models.load_shipped_model())
+    search.apply_stated_values()
     for position in range(len(steps)):
         search.apply_other_sources(position)
     return tuple(
@@ -114,7 +102,6 @@ class _BindingSearch:
     found_arguments: list[dict[str, BoundArgument]] = field(init=False)
     ambiguous_references: list[dict[str, AmbiguousReference]] = field(init=False)
     habits: dict[ParameterRow, BindingHabit] = field(default_factory=dict)
-    grid: FeatureGrid
     guard: BindingGuard
     read: ReadStatements | None
     shared: SharedValues = field(init=False)
@@ -146,38 +133,8 @@ class _BindingSearch:
                 if habit is not None:
                     self.habits[position, parameter.name] = habit
 
-    def apply_stated_values(self, model: BindingModel) -> None:
-        """Bind values stated in the intent."""
-        self._bind_plain_values()
-        bound = {(n, name) for n, found in enumerate(self.found_arguments) for name in found}
-        chosen = choose_literals(
-            self.steps,
-            grid=self.grid,
-            probabilities=model.predict_probabilities(self.grid),
-            thresholds=self.guard.thresholds,
-            without=bound | self.habits.keys(),
-            used_spans={
-                n: [(one.stated.start, one.stated.end) for one in found.values() if one.stated]
-                for n, found in enumerate(self.found_arguments)
-            },
-        )
-        for (position, name), argument in chosen.items():
-            if not self.shared.means_earlier_place(position, name, argument):
-                self.found_arguments[position][name] = argument
-        self._bind_statements()
-
-    def _bind_plain_values(self) -> None:
-        """Bind what the intent states plainly, before past runs and what has to be weighed."""
-        plain = bind_plain_values(
-            self.steps,
-            self.schemas,
-            reading=self.reading,
-            forbidden=self.guard.protected_spans,
-        )
-        self._bind_possible(plain)
-
-    def _bind_statements(self) -> None:
-        """Bind what the reader finds of what is still open."""
+    def apply_stated_values(self) -> None:
+        """Bind values stated in the intent, before past runs."""
         if self.read is None:
             return
         statements = bind_statements(
@@ -188,16 +145,11 @@ class _BindingSearch:
             found=self.found_arguments,
             read=self.read,
         )
-        self._bind_possible(statements)
-
-    def _bind_possible(self, stated: Mapping[ParameterRow, BoundArgument]) -> None:
-        for (position, name), argument in stated.items():
-            is_bound = name in self.found_arguments[position]
-            if (
-                not is_bound
-                and self.guard.is_possible(position, name, argument)
-                and not given_parameters.find_problem(self.schemas[position], name, argument.value)
-            ):
+        for (position, name), argument in statements.items():
+            parameter = self.schemas[position].parameters[name]
+            if self.guard.is_possible(
+                position, parameter, argument
+            ) and not self.shared.means_earlier_place(position, name, argument):
                 self.found_arguments[position][name] = argument
                 self.habits.pop((position, name), None)
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graph.data_flow.words import split_raw_name
-from graph.suggestion.binding.plain_names import read_noun
 from graph.suggestion.binding.protected_values import (
     PROTECTING_PHRASE,
     TRAILING_PROTECTION,
@@ -127,7 +126,7 @@ def _fits_noun(match: re.Match[str], nouns: Words) -> bool:
     noun: str | None = match.groupdict().get("noun")
     if noun is None or noun.lower() in _AFTER_PRONOUN:
         return True
-    return bool(read_noun(noun) & nouns)
+    return not normalize_word(noun.lower()).isdisjoint(nouns)
 
 
 def excludes_anything(part: str, *, bound: Sequence[tuple[int, int]]) -> bool:

@@ -1,165 +1,146 @@
-"""Count how often a tool must occur in a workflow because the intent asks several times."""
+"""Count how often a tool must occur in a workflow because the intent lists several values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graph.suggestion.binding import literals, protection
-from graph.suggestion.binding.features import FeatureGrid, compute_grid
-from graph.suggestion.binding.literals import MIN_SEVERAL_PROBABILITY
-from graph.suggestion.binding.model import load_shipped_model
-from graph.suggestion.binding.steps import MIN_REQUIRED_PROBABILITY
-from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value
+from graph.suggestion.binding.questions import ask_about
+from graph.suggestion.binding.schemas import load_schema
+from graph.suggestion.binding.values import (
+    StatedValue,
+    are_listed_together,
+    extract_values,
+    iterate_value_lists,
+)
 from graph.suggestion.binding.vocabulary import normalize_words
+from tools.embed.stated_words import weigh_values
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.model import BindingModel
+    from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindingStep
-    from graph.suggestion.intent.reading import IntentReading
+    from tools.embed.reader import Answer, MarkedWord, ReadStatements
 
-MAX_INSTANCES = 5
+MAX_INSTANCES: Final = 5
 TARGET_WORDS: Final = normalize_words(
     ["path", "file", "directory", "source", "destination", "url"]
 )
 """Words of parameters that name the target of an action."""
-MIN_PROBABILITY: Final = 0.4
-"""Minimum total probability of the values."""
+MIN_LISTED: Final = 0.4
+"""Least probability of all values of a list together to be what a parameter asks for."""
+MIN_STATED: Final = 0.5
+"""Probability from which a parameter counts as stated."""
 MIN_RIVAL_RATIO: Final = 0.5
-"""Ratio to a value's probability from which another parameter competes for it."""
-MIN_CLAUSE_SHARE: Final = 0.9
-"""Minimum share (`BindingStep.clause_shares`) for a clause to ask for a tool."""
+"""Ratio to that probability from which another parameter competes for the values."""
 
 
 def count_instances(
-    steps: Sequence[BindingStep],
-    *,
-    reading: IntentReading,
-    model: BindingModel | None = None,
-    grid: FeatureGrid | None = None,
+    steps: Sequence[BindingStep], *, text: str, read: ReadStatements
 ) -> dict[str, int]:
     """Return, by step id, the number of tasks its tool must become, at least 1.
 
-    "What time is it in Tokyo and in Paris" asks twice: two values of one kind fit the same
-    required parameter and are listed together, or introduced alike in two clauses that both ask
-    for the tool. `bind` assigns the values to the tasks in the order of the text. A tool that
-    takes a list, or that occurs several times already, counts once.
+    "What time is it in Tokyo and in Paris" asks twice: two values of a list fit the same required
+    parameter. `statements` gives one to each task, in the order of the text. A tool that takes a
+    list, or that occurs several times already, counts once.
 
     Args:
         steps: One for each chosen tool.
-        reading: The prepared intent.
-        model: None for the shipped one.
-        grid: Features of these steps; None: computed here.
+        text: The intent.
+        read: The reader.
     """
-    grid = grid or compute_grid(steps, reading=reading)
-    probabilities = (model or load_shipped_model()).predict_probabilities(grid)
-    tools = [step.tool.pk for step in steps]
-    probabilities = protection.mask_forbidden(
-        probabilities,
-        protection.compute_thresholds(steps, grid, reading=reading),
-    )
-    instance_counts = dict.fromkeys((step.id for step in steps), 1)
-    counts: dict[int, int] = {}
-    for row, parameter in enumerate(grid.parameters):
-        position = int(grid.owners[row])
-        is_countable = parameter.is_required or len(grid.schemas[position].parameters) == 1
-        if not is_countable or parameter.is_array or tools.count(tools[position]) > 1:
-            continue
-        several = literals.find_equal_fits(grid, probabilities[row], parameter)
-        if _is_values_parameter(grid, probabilities, row, several):
-            counts[row] = min(
-                _count_requested(grid, several, reading, steps[position]), MAX_INSTANCES
+    counts = {step.id: 1 for step in steps}
+    lists = list_conjunctions(text)
+    if not lists:
+        return counts
+    asked = [(step, list(_ask_required(step, text, read))) for step in steps]
+    occurring = Counter(step.tool.pk for step in steps)
+    for step, parameters in asked:
+        for parameter, answer in parameters:
+            parts = find_listed(parameter, answer, lists)
+            if occurring[step.tool.pk] > 1 or not parts or not _may_repeat(step, parameter):
+                continue
+            share = _sum_shares(answer, parts)
+            rivals = (
+                _claim(one, other, parts)
+                for another, its in asked
+                if another is step or all(found.probability >= MIN_STATED for _, found in its)
+                for one, other in its
+                if one is not parameter
             )
-    for row, count in counts.items():
-        step = steps[grid.owners[row]]
-        if step.is_read_only or not _repeats_same_target(grid, counts, row):
-            instance_counts[step.id] = max(instance_counts[step.id], count)
-    return instance_counts
+            if max(rivals, default=0.0) < MIN_RIVAL_RATIO * share:
+                counts[step.id] = max(counts[step.id], min(len(parts), MAX_INSTANCES))
+    return counts
 
 
-def _repeats_same_target(grid: FeatureGrid, counts: Mapping[int, int], row: int) -> bool:
-    """Whether a tool's tasks would all act on the same target: two texts written to one file."""
-    return any(
-        other != row
-        and grid.owners[other] == grid.owners[row]
-        and parameter.is_required
-        and not parameter.name_words.isdisjoint(TARGET_WORDS)
-        and counts.get(other, 1) < counts[row]
-        for other, parameter in enumerate(grid.parameters)
-    )
-
-
-def _is_values_parameter(
-    grid: FeatureGrid, probabilities: NDArray[np.float64], row: int, several: Sequence[int]
-) -> bool:
-    """Whether values are for this parameter and no other of the workflow competes for them."""
-    if len(several) < 2 or probabilities[row][several].sum() < MIN_PROBABILITY:
-        return False
-    others = [
-        other
-        for other in range(len(grid.parameters))
-        if other != row and not _lacks_required_value(grid, probabilities, row, other)
+def list_conjunctions(text: str) -> list[tuple[StatedValue, ...]]:
+    """Return the lists of values that "and" joins; commas alone may be part of one value."""
+    return [
+        values
+        for values in iterate_value_lists(text, extract_values(text))
+        if any(are_listed_together(text, one, other) for one, other in pairwise(values))
     ]
-    if any(_takes_list(grid, probabilities, other, several) for other in others):
-        return False
-    if not others:
-        return True
-    rivals = probabilities[np.ix_(others, several)].max(axis=0)
-    return bool((rivals < MIN_RIVAL_RATIO * probabilities[row][several]).all())
 
 
-def _lacks_required_value(
-    grid: FeatureGrid, probabilities: NDArray[np.float64], row: int, other: int
-) -> bool:
-    """Whether another parameter's task lacks a required value, so that it does not compete.
+def find_listed(
+    parameter: ToolParameter, answer: Answer, lists: Sequence[tuple[StatedValue, ...]]
+) -> tuple[StatedValue, ...]:
+    """Return the values of a list that a parameter asks for one after another; empty if none."""
+    if parameter.is_array or parameter.is_boolean or answer.probability < MIN_STATED:
+        return ()
+    for values in lists:
+        if any(convert_value(parameter, one) is NOT_CONVERTIBLE for one in values):
+            continue
+        if _sum_shares(answer, values) >= MIN_LISTED:
+            return values
+    return ()
 
-    "What time is it in Tokyo and in Paris" states no time for a tool that converts times.
-    """
-    owner = grid.owners[other]
-    return bool(owner != grid.owners[row]) and any(
-        one == owner
-        and parameter.is_required
-        and probabilities[place][:-1].sum() < MIN_REQUIRED_PROBABILITY
-        for place, (one, parameter) in enumerate(zip(grid.owners, grid.parameters, strict=True))
+
+def _ask_required(
+    step: BindingStep, text: str, read: ReadStatements
+) -> Iterator[tuple[ToolParameter, Answer]]:
+    """Yield what the intent states for the parameters without which a tool cannot be called."""
+    parameters = load_schema(step.tool).parameters
+    required = [
+        one
+        for one in parameters.values()
+        if (one.is_required or len(parameters) == 1) and one.takes_values and not one.is_private
+    ]
+    answers = read(text, [ask_about(step.tool, one) for one in required])
+    yield from zip(required, answers, strict=True)
+
+
+def _may_repeat(step: BindingStep, parameter: ToolParameter) -> bool:
+    """Whether a tool's tasks would not all act on the same target: two texts for one file."""
+    return step.is_read_only or not any(
+        one.is_required and one is not parameter and not one.name_words.isdisjoint(TARGET_WORDS)
+        for one in load_schema(step.tool).parameters.values()
     )
 
 
-def _takes_list(
-    grid: FeatureGrid, probabilities: NDArray[np.float64], row: int, several: Sequence[int]
-) -> bool:
-    """Whether a parameter may take the values as the list that contains them."""
-    parts = [grid.stated.values[place] for place in several]
-    return any(
-        one.kind is ValueKind.LIST
-        and probabilities[row][place] > MIN_SEVERAL_PROBABILITY
-        and all(part in one.parts for part in parts)
-        for place, one in enumerate(grid.stated.values)
-    )
+def _claim(parameter: ToolParameter, answer: Answer, parts: Sequence[StatedValue]) -> float:
+    """Return how likely a parameter asks for the values, or for the list of them."""
+    if not parameter.is_array:
+        return _sum_shares(answer, parts)
+    inside = [word.inside for word in answer.words if any(_covers(one, word) for one in parts)]
+    return answer.probability * (sum(inside) / len(inside) if inside else 0.0)
 
 
-def _count_requested(
-    grid: FeatureGrid, several: Sequence[int], reading: IntentReading, step: BindingStep
-) -> int:
-    """Count the values for which the intent requests the step."""
-    stated = grid.stated
-    ordered = sorted(several, key=lambda place: stated.values[place].start)
-    if literals.are_values_listed(grid, ordered):
-        return len(ordered)
-    asking = _requesting_clauses(reading, step)
-    count = 1
-    for first, second in pairwise(ordered):
-        clauses = {reading.find_clause_at(stated.values[place].start) for place in (first, second)}
-        is_introduced_alike = stated.introduced_by[first] == stated.introduced_by[second] != ""
-        count += is_introduced_alike and len(clauses) == 2 and clauses <= asking
-    return count
+def _sum_shares(answer: Answer, parts: Sequence[StatedValue]) -> float:
+    """Return the probability that one of these values is what is asked for."""
+    if not answer.words:
+        return 0.0
+    runs = weigh_values(answer.words, [one.span for one in parts])
+    total = 0.0
+    for one in parts:
+        places = np.flatnonzero([_covers(one, word) for word in answer.words])
+        total += float(runs[places[0], places[-1]]) if places.size else 0.0
+    return answer.probability * total
 
 
-def _requesting_clauses(reading: IntentReading, step: BindingStep) -> set[int]:
-    """Return the indices of the clauses that ask for a step's tool."""
-    if step.clause_shares is None or len(step.clause_shares) != len(reading.clauses):
-        return set()
-    return {n for n, share in enumerate(step.clause_shares) if share >= MIN_CLAUSE_SHARE}
+def _covers(value: StatedValue, word: MarkedWord) -> bool:
+    return value.start < word.end and word.start < value.end

@@ -10,9 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.protection import (
     ANOTHER_BEFORE,
@@ -31,16 +28,13 @@ from tools.disguised_names import find_operator_verbs
 from tools.translate import detect_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.binding.schemas import ToolParameter
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.intent.requests import StatedRequest
-
-Flags = NDArray[np.bool_]
 
 _CHANGING_LIST: Final = (
     "add append apply approve archive assign ban block book broadcast buy call cancel change "
@@ -187,59 +181,6 @@ def _iterate_requests(
             yield first + sentence.start + one.start, one
 
 
-def mark_unordered(
-    steps: Sequence[BindingStep],
-    grid: FeatureGrid,
-    reading: IntentReading,
-    orders: Sequence[Order],
-    unordered: Sequence[Sequence[tuple[int, int]]],
-) -> Flags:
-    """Return `(p, n)`: which values tasks may not take, by their orders.
-
-    A task without a plain order takes none; one that may change something none of `unordered`
-    requests, see `find_unordered`; and one that may destroy something only what it acts on.
-    """
-    marked = np.zeros((len(grid.parameters), len(grid.stated.values)), dtype=bool)
-    for owner, step in enumerate(steps):
-        rows = np.flatnonzero(np.asarray(grid.owners) == owner)
-        if orders[owner] is not Order.PLAIN:
-            marked[rows] = True
-            continue
-        if unordered[owner]:
-            marked[rows] = [
-                any(start < one.end and one.start < end for start, end in unordered[owner])
-                for one in grid.stated.values
-            ]
-        if may_destroy(step) and not step.is_read_only and rows.size:
-            places = _find_places(step, grid.stated.values, reading)
-            marked[rows] |= [
-                [
-                    not (one is None or _is_object(step, grid.parameters[row], one))
-                    for one in places
-                ]
-                for row in rows
-            ]
-    return marked
-
-
-def _find_places(
-    step: BindingStep, values: Sequence[StatedValue], reading: IntentReading
-) -> list[_Place | None]:
-    """Return the places of values in the requests that ask for a step; None for other values."""
-    places: list[_Place | None] = [None] * len(values)
-    for start, one in _iterate_requests(step, reading):
-        part, end = one.text, start + len(one.text)
-        begin = _find_begin(step, part)
-        for column, value in enumerate(values):
-            if start <= value.start < end:
-                places[column] = (
-                    _NOWHERE
-                    if begin is None
-                    else _read_place(value, part, start=start, begin=begin)
-                )
-    return places
-
-
 def find_unordered(step: BindingStep, reading: IntentReading) -> list[tuple[int, int]]:
     """Return the spans of the requests that order nothing of a task that may change something."""
     if not _needs_order(step):
@@ -296,9 +237,6 @@ class _Place(NamedTuple):
     has_rules: bool = False
     is_of_another: bool = False
     is_excluded: bool = False
-
-
-_NOWHERE: Final = _Place(_RELATIVE)
 
 
 def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Place:

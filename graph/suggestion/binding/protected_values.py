@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.values import extract_values
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.stated_values import StatedValues
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 
@@ -74,52 +71,35 @@ _NAMING_KINDS: Final = _QUOTABLE_KINDS | {ValueKind.NUMBER, ValueKind.CODE}
 """Kinds of values that name the same thing wherever they are stated."""
 
 
-def find_protected_values(stated: StatedValues, reading: IntentReading) -> NDArray[np.bool_]:
-    """Return `(n,)`: which values are protected by "not", "keep", "except" and the like.
+def find_protected_spans(reading: IntentReading) -> tuple[tuple[int, int], ...]:
+    """Return the spans of values protected by "not", "keep", "except" and the like.
 
     A value protected once is protected wherever the intent states it.
     """
-    values = stated.values
+    values = extract_values(reading.text)
     quotable = (one.span for one in values if one.kind in _QUOTABLE_KINDS)
-    plain = fill_spans(stated.text, quotable, " ")  # words inside quotes protect nothing
-    behind = np.array([match.start() for match in PROTECTING_PHRASE.finditer(plain)])
-    before = np.array([match.start() for match in TRAILING_PROTECTION.finditer(plain)])
-    is_but = [_follows_but(plain, one) for one in values]
-    if not behind.size and not before.size and not any(is_but):
-        return np.zeros(len(values), dtype=bool)
+    plain = fill_spans(reading.text, quotable, " ")  # words inside quotes protect nothing
+    behind = [match.start() for match in PROTECTING_PHRASE.finditer(plain)]
+    before = [match.start() for match in TRAILING_PROTECTION.finditer(plain)]
     starts = [clause.start for clause in reading.clauses]
     list_starts = _list_start_clauses(reading)
-    protected_keys: set[str] = set()
-    flags = []
-    for one, follows_but in zip(values, is_but, strict=True):
+    protected: list[StatedValue] = []
+    for one in values:
         clause = reading.find_clause_at(one.start)
-        end = starts[clause + 1] if clause + 1 < len(starts) else len(stated.text)
-        is_behind = bool(((behind >= list_starts[clause]) & (behind < one.start)).any())
-        is_ahead = bool(((before >= one.end) & (before < end)).any())
-        is_kept = is_behind or is_ahead or follows_but
-        flags.append(is_kept)
-        if is_kept and one.kind in _NAMING_KINDS:
-            protected_keys.add(one.equality_key)
-    return np.array(
-        [
-            is_kept or any(one.equality_key in protected_keys for one in (value, *value.parts))
-            for value, is_kept in zip(values, flags, strict=True)
-        ],
-        dtype=bool,
+        end = starts[clause + 1] if clause + 1 < len(starts) else len(plain)
+        if (
+            any(list_starts[clause] <= place < one.start for place in behind)
+            or any(one.end <= place < end for place in before)
+            or _follows_but(plain, one)
+        ):
+            protected.append(one)
+    keys = {one.equality_key for one in protected if one.kind in _NAMING_KINDS}
+    same = (
+        one
+        for one in values
+        if keys and any(part.equality_key in keys for part in (one, *one.parts))
     )
-
-
-def find_shunned_places(stated: StatedValues, protected: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return `(n,)`: which addresses the intent says not to visit, as even to read them does.
-
-    A question such as "why can't I open https://a.example/x" shuns nothing.
-    """
-    is_place = stated.has_kind(ValueKind.URL, ValueKind.IP)
-    flags = [
-        bool(is_near) and is_shunned(stated.text, one.start, one.end, is_protected=bool(is_kept))
-        for one, is_near, is_kept in zip(stated.values, is_place, protected, strict=True)
-    ]
-    return np.array(flags, dtype=bool)
+    return tuple({one.span: None for one in (*protected, *same)})
 
 
 def is_shunned(text: str, start: int, end: int, *, is_protected: bool = False) -> bool:

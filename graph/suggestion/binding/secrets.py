@@ -7,17 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from graph.suggestion.binding.schemas import is_private_name
-from graph.suggestion.binding.value_patterns import SECRET, ValueKind
+from graph.suggestion.binding.value_patterns import SECRET
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
 
 MAX_PARTS = 1_000
 """Limit of parts of a value that are examined; a value with more counts as secret."""
-SECRET_VALUE_KINDS: Final = frozenset(
-    {ValueKind.QUOTED, ValueKind.CODE, ValueKind.NUMBER, ValueKind.PHONE, ValueKind.TAG}
-)
-"""Kinds of values that are secrets if the intent calls them so: "the password 'x'"."""
 _WORD: Final = re.compile(r"[^\s'\"`,;]+")
 _CARD_NUMBER: Final = re.compile(r"(?<!\d)[2-6](?:[ -]?\d){12,18}(?!\d)")
 _URL_CREDENTIALS: Final = re.compile(r"://[^\s/:@]{0,80}:[^\s/@]{1,80}@")

@@ -77,7 +77,7 @@ class SharedValues:
                 other.tool.pk != step.tool.pk
                 and stated is not None
                 and stated.kind in ADDRESS_KINDS
-                and self.guard.is_permitted(position, parameter.name, stated)
+                and self.guard.is_permitted(position, parameter, stated)
             ):
                 return candidate
         return None
@@ -122,9 +122,7 @@ class SharedValues:
         if len({repr(argument.value) for argument in found}) != 1:
             return None
         stated = found[0].stated
-        is_permitted = stated is not None and self.guard.is_permitted(
-            position, parameter.name, stated
-        )
+        is_permitted = stated is not None and self.guard.is_permitted(position, parameter, stated)
         return found[0] if is_permitted else None
 
     def _may_share_scope(self, position: int, parameter: ToolParameter) -> bool:

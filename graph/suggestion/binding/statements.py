@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value
 from graph.suggestion.binding.bound_argument import BoundArgument
+from graph.suggestion.binding.instances import find_listed, list_conjunctions
 from graph.suggestion.binding.orders import is_grave, is_ordered
 from graph.suggestion.binding.questions import ask_about, list_members
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.value_patterns import SECRET, ValueKind
-from graph.suggestion.binding.values import StatedValue, extract_values
+from graph.suggestion.binding.values import StatedValue, extract_values, group_values
 from graph.suggestion.binding.vocabulary import normalize_words
-from tools.embed.stated_words import StatedSpan, find_value, iterate_items, leave_out
+from tools.embed.stated_words import (
+    MIN_ITEM,
+    StatedSpan,
+    iterate_items,
+    leave_out,
+    share_words,
+    weigh_values,
+)
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.literals import ParameterRow
     from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
     from graph.suggestion.binding.steps import BindingStep
-    from tools.embed.reader import Answer, ReadStatements, Span
+    from tools.embed.embedder import Vectors
+    from tools.embed.reader import Answer, MarkedWord, ReadStatements, Span
 
 MIN_READING: Final = 0.7
 """Least probability of a value for a tool that is known to be read-only."""
 MIN_CHANGING: Final = 0.8
 """The same for any other tool."""
+MIN_GRAVE: Final = 0.9
+"""The same for a tool that may destroy something, or whose effects are hard to take back."""
 MIN_MEMBER: Final = 0.9
 """Least probability of a member of an enumeration that the intent does not name."""
 MAX_QUESTIONS: Final = 40
@@ -41,6 +55,8 @@ _CHANGES_DATA: Final = re.compile(
 _QUERY_WORDS: Final = normalize_words(["query", "sql", "statement"])
 """Of parameters that take such a statement from the rules alone, which want all of it."""
 _WHOLE_KINDS: Final = frozenset({ValueKind.QUOTED, ValueKind.URL, ValueKind.PATH, ValueKind.EMAIL})
+ParameterRow: TypeAlias = tuple[int, str]
+"""Position of a step and name of a parameter of its tool."""
 _NUMBER_KINDS: Final = frozenset({ValueKind.NUMBER, ValueKind.NUMBER_WORD})
 
 
@@ -59,30 +75,58 @@ def bind_statements(
         steps: The tasks.
         schemas: Of each step.
         text: The intent.
-        forbidden: Spans of values that the intent protects.
+        forbidden: Spans of values that the intent protects from what may do more than read.
         found: What is bound of each step already.
         read: The reader.
     """
     bound: dict[ParameterRow, BoundArgument] = {}
+    occurring, occurred = Counter(step.tool.pk for step in steps), Counter[int]()
+    lists = [*list_conjunctions(text), *group_values(extract_values(text))]
     for position, (step, schema, known) in enumerate(zip(steps, schemas, found, strict=True)):
-        if not step.is_read_only and is_grave(step):
-            continue
-        parameters = _select_parameters(schema, text, known)
-        answers = read(text, [ask_about(step.tool, one) for one in parameters])
         part = step.request or (0, len(text))  # of what is read from all of it, no place is known
+        parameters = _select_parameters(step, schema, text, known)
+        questions = [ask_about(step.tool, one) for one in parameters]
+        answers = read(text, questions)
+        if not step.is_read_only and step.request:
+            in_part = read(text[slice(*part)], [one for one in questions if one.members])
+            members = iter(one.members for one in in_part)
+            answers = [
+                one._replace(members=next(members)) if question.members else one
+                for question, one in zip(questions, answers, strict=True)
+            ]
+        if occurring[step.tool.pk] > 1:
+            number = occurred[step.tool.pk]
+            occurred[step.tool.pk] += 1
+            answers = [
+                _take_turn(parameter, answer, lists, number)
+                for parameter, answer in zip(parameters, answers, strict=True)
+            ]
         stated = (one.stated for one in known.values() if one.stated is not None)
         serving = [one.span for one in stated if one.span != part]
         others = [(0, part[0]), (part[1], len(text))]  # that is for `SharedValues` to weigh
-        task = _Task(step=step, text=text, taken=[*forbidden, *serving, *others])
+        kept = [] if step.is_read_only else forbidden
+        task = _Task(step=step, text=text, taken=[*kept, *serving, *others])
         read_here = task.bind(list(zip(parameters, answers, strict=True)))
         bound |= {(position, name): argument for name, argument in read_here.items()}
     return bound
 
 
+def _take_turn(
+    parameter: ToolParameter, answer: Answer, lists: Sequence[tuple[StatedValue, ...]], number: int
+) -> Answer:
+    """Leave to the task of this number its one of the values that a list states for its tool."""
+    others = [
+        one.span
+        for place, one in enumerate(find_listed(parameter, answer, lists))
+        if place != number
+    ]
+    return answer._replace(words=leave_out(answer.words, others)) if others else answer
+
+
 def _select_parameters(
-    schema: ArgumentSchema, text: str, known: Container[str]
+    step: BindingStep, schema: ArgumentSchema, text: str, known: Container[str]
 ) -> list[ToolParameter]:
-    """Return the parameters that the text could state a value for."""
+    """Return the parameters that the text could state a value for; private ones by trust."""
     has_number = any(map(str.isdigit, text)) or any(
         one.kind in _NUMBER_KINDS for one in extract_values(text)
     )
@@ -91,7 +135,7 @@ def _select_parameters(
         for one in schema.parameters.values()
         if (one.takes_values or one.is_boolean)
         and one.name not in known
-        and not one.is_private
+        and (step.tool.is_trusted or not one.is_private)
         and (has_number or not one.is_number)
     ][:MAX_QUESTIONS]
 
@@ -107,39 +151,74 @@ class _Task:
 
     def bind(self, asked: Sequence[tuple[ToolParameter, Answer]]) -> dict[str, BoundArgument]:
         """Bind parameters, the surest first; one that comes too late takes what is left."""
-        waiting = [
-            (-self._locate(parameter, answer)[0], number)
-            for number, (parameter, answer) in enumerate(asked)
-        ]
+        likely = self._weigh(asked)
+        waiting = [(-self._locate(n, asked, likely)[0], n) for n in range(len(asked))]
         heapq.heapify(waiting)
         while waiting:
             expected, number = heapq.heappop(waiting)
-            parameter, answer = asked[number]
-            confidence, spans = self._locate(parameter, answer)
+            confidence, spans = self._locate(number, asked, likely)
             if confidence < self._least:
                 continue
             if -confidence > expected:  # what it would have taken is taken
                 heapq.heappush(waiting, (-confidence, number))
                 continue
-            self._bind_value(parameter, confidence, spans)
+            self._bind_value(asked[number][0], confidence, spans)
         for parameter, answer in asked:
             self._bind_member(parameter, answer)
         return self.found
 
     @property
     def _least(self) -> float:
-        return MIN_READING if self.step.is_read_only else MIN_CHANGING
+        if self.step.is_read_only:
+            return MIN_READING
+        return MIN_GRAVE if is_grave(self.step) else MIN_CHANGING
+
+    def _weigh(self, asked: Sequence[tuple[ToolParameter, Answer]]) -> dict[int, Vectors]:
+        """Return by place how likely each run of words is the value of a parameter that takes one.
+
+        Words of lists are left to the lists as far as they are likely to be of one.
+        """
+        single = [n for n, (one, _) in enumerate(asked) if not (one.is_array or one.is_boolean)]
+        if not asked or not asked[0][1].words:
+            return {}
+        words = asked[0][1].words
+        free = np.ones(len(words))
+        for parameter, answer in asked:
+            if parameter.is_array:
+                inside = np.array([one.inside for one in answer.words])
+                free *= 1 - answer.probability * np.where(inside > MIN_ITEM, inside, 0)
+        free *= ~self._find_taken(words)
+        wholes = self._wholes
+        weights = [
+            (asked[n][1].probability, weigh_values(asked[n][1].words, wholes)) for n in single
+        ]
+        return dict(zip(single, share_words(weights, 1 - free), strict=True))
+
+    def _find_taken(self, words: Sequence[MarkedWord]) -> NDArray[np.bool_]:
+        return np.array(
+            [any(a < word.end and word.start < z for a, z in self.taken) for word in words],
+            dtype=bool,
+        )
 
     def _locate(
-        self, parameter: ToolParameter, answer: Answer
-    ) -> tuple[float, tuple[StatedSpan, ...]]:
+        self,
+        number: int,
+        asked: Sequence[tuple[ToolParameter, Answer]],
+        likely: Mapping[int, Vectors],
+    ) -> tuple[float, Sequence[StatedSpan]]:
         """Return the probability and the places of what a parameter may still take."""
-        words = leave_out(answer.words, self.taken)
-        if parameter.is_array:
-            spans = tuple(iterate_items(words))
-        else:
-            value = find_value(words, self._wholes)
-            spans = () if value is None else (value,)
+        parameter, answer = asked[number]
+        if number in likely:
+            until = np.concatenate([[0], self._find_taken(answer.words).cumsum()])
+            is_free = until[None, 1:] == until[:-1, None]
+            runs = np.where(is_free, likely[number], 0.0)
+            first, last = np.unravel_index(runs.argmax(), runs.shape)
+            probability = float(runs[first, last])
+            start, end = answer.words[first].start, answer.words[last].end
+            return probability, [StatedSpan(start, end, probability)]
+        if not parameter.is_array:
+            return 0.0, []
+        spans = list(iterate_items(leave_out(answer.words, self.taken)))
         least = min((one.probability for one in spans), default=0.0)
         return answer.probability * least, spans
 
@@ -157,7 +236,7 @@ class _Task:
     ) -> None:
         values = [_to_value(self.text, start, end) for start, end, _ in spans]
         whole = values[0] if len(values) == 1 else _join(values, self.text)
-        if parameter.is_boolean or SECRET.fullmatch(whole.text):
+        if SECRET.fullmatch(whole.text) and not parameter.is_private:
             return
         if parameter.name_words & _QUERY_WORDS and _CHANGES_DATA.search(self.text):
             return
@@ -197,7 +276,8 @@ def _to_value(text: str, start: int, end: int) -> StatedValue:
         for one in extract_values(text)
         if one.kind is not ValueKind.LIST and start <= one.start and one.end <= end
     ]
-    exact = next((one for one in inside if one.span == (start, end)), None)
+    forms = (one for one in inside if one.kind not in (ValueKind.PHRASE, ValueKind.WORD))
+    exact = next((one for one in forms if one.span == (start, end)), None)
     if exact is not None:
         return exact
     numbers = [one for one in inside if one.kind in _NUMBER_KINDS]

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from typing import Any, Final, NamedTuple
 
 
 class BindingSource(StrEnum):
@@ -60,16 +56,13 @@ class BindingStep:
     Attributes:
         id: Id of the task; unique among the steps.
         tool: The tool it calls.
-        clause_shares: `(c,)` in (0, 1]; fit of the tool to each clause of the intent relative to
-            the best tool: `Ranking.clause_shares`. None without vectors.
         is_read_only: Whether the tool is known to be read-only. Other tools never receive an
-            arbitrary item of a list, nor values that the intent protects (see `protection`).
+            arbitrary item of a list, nor values that the intent protects (see `guard`).
         request: Start and end of the part of the intent that asks for the task; None: unknown.
     """
 
     id: str
     tool: BindTool
-    clause_shares: NDArray[np.float32] | None = None
     is_read_only: bool = False
     request: tuple[int, int] | None = None
 
@@ -98,8 +91,6 @@ def find_no_feeds(source: int, target: int) -> Sequence[FieldPair]:  # noqa: ARG
     return ()
 
 
-MIN_OPTIONAL_PROBABILITY: Final = 0.45
-"""Minimum probability to bind a stated value to an optional parameter."""
 MIN_REQUIRED_PROBABILITY: Final = 0.3
 """The same for a required parameter, or a reference by data flow to one."""
 

@@ -116,7 +116,6 @@ PATTERNS: Final = (
 )
 """Patterns by kind, in the order in which they claim parts of a text."""
 
-QUOTE: Final = r"[\"'`“”‘’「」«»]"  # noqa: RUF001 - as typed
 INTRODUCED_PHRASE: Final = re.compile(
     r"\b(?:from|to|in|of|for|named|called|about|titled|as|with|at|on|by|near|into|using|between"
     r"|and|is|the|than|like|regarding|through|or|under)\s+(?:the |a |an |my )?"

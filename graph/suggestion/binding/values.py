@@ -363,12 +363,20 @@ def iterate_value_lists(
     text: str, values: Sequence[StatedValue]
 ) -> Iterator[tuple[StatedValue, ...]]:
     """Yield the longest lists of two or more values of the same kind."""
+    for same_kind in group_values(values):
+        yield from _group_listed_values(text, same_kind)
+
+
+def group_values(values: Sequence[StatedValue]) -> Iterator[tuple[StatedValue, ...]]:
+    """Yield the values of each kind, if there are several, in the order of the text."""
     by_kind: dict[ValueKind, list[StatedValue]] = {}
     for one in values:
         if one.kind in LISTABLE_KINDS:
             by_kind.setdefault(one.kind, []).append(one)
     for same_kind in by_kind.values():
-        yield from _group_listed_values(text, _drop_containing_values(same_kind))
+        kept = _drop_containing_values(same_kind)
+        if len(kept) > 1:
+            yield tuple(kept)
 
 
 def _drop_containing_values(values: list[StatedValue]) -> list[StatedValue]:
@@ -382,9 +390,9 @@ def _drop_containing_values(values: list[StatedValue]) -> list[StatedValue]:
 
 
 def _group_listed_values(
-    text: str, values: list[StatedValue]
+    text: str, values: tuple[StatedValue, ...]
 ) -> Iterator[tuple[StatedValue, ...]]:
-    run = values[:1]
+    run = list(values[:1])
     for one, other in pairwise(values):
         if are_listed(text, one, other):
             run.append(other)

@@ -61,68 +61,8 @@ STOP_WORDS: Final = _split_words(
     "then also just any all some into about"
 )
 """Words that are never values, in lower case."""
-VAGUE_WORDS: Final = STOP_WORDS | frozenset(
-    ["everything", "something", "anything", "nothing", "whatever", "alles", "nada"]
-)
-"""Words that are no text themselves unless they are quoted."""
 
-TYPICAL_WORDS: Final = _normalized_table(
-    {
-        "date": "date day when start end check departure return time deadline birth",
-        "time": "time hour start end when at",
-        "email": "email mail recipient to",
-        "url": "url website site image",
-        "path": "file path directory source destination name",
-        "phone": "phone number mobile contact recipient",
-        "ip": "ip address host",
-        "tag": "tag hashtag user username mention",
-        "code": "id code number key symbol order",
-    }
-)
-"""By kind of value, words of parameters that usually take it."""
 
-REQUIRED_NAME_WORDS: Final = _normalized_table(
-    {
-        "email": "email mail recipient to from cc bcc address user username login account contact "
-        "sender attendee participant invitee guest member assignee owner author person "
-        "customer message text content body",
-        "url": "url website site image page webhook endpoint source feed domain address host "
-        "photo video picture audio file path location content text message body query target "
-        "attachment resource",
-        "path": "file path directory source destination location name document folder script "
-        "image attachment target output input log photo report config content text message "
-        "body query pattern archive module resource title",
-        "ip": "ip address host server node target url domain network",
-        "phone": "phone number mobile contact recipient telephone fax whatsapp sm to caller "
-        "message text content body",
-    }
-)
-"""By kind of value, words one of which a parameter's name must contain to take it."""
-REQUIRED_DESCRIPTION_WORDS: Final = _normalized_table(
-    {
-        "email": "email mail recipient",
-        "url": "url website webhook page",
-        "path": "file path directory document",
-        "ip": "ip host",
-        "phone": "phone telephone mobile",
-    }
-)
-"""By kind of value, words of descriptions that also suffice."""
-EXCLUSIVE_NAME_ENDINGS: Final = {kind: _normalized_set(kind) for kind in ("email", "url", "phone")}
-"""By kind of value, last words of names of parameters that take nothing else."""
-
-NAMED_FORMS: Final = _normalized_table(
-    {
-        "email": "email mail",
-        "url": "url website",
-        "path": "file path directory",
-        "ip": "ip",
-        "phone": "phone telephone mobile",
-        "date": "date day",
-        "time": "time",
-    }
-)
-"""By kind of value, words of names that expect it."""
 SECRET_NAME_WORDS: Final = _normalized_set(
     "password passwd passphrase secret credential pin apikey"
 )
@@ -134,8 +74,6 @@ PRIVATE_NUMBER_WORDS: Final = _normalized_set("cvv cvc ssn otp iban")
 """Further words of parameters that hold private numbers."""
 CARD_PHRASES: Final = (_normalized_set("card number"), _normalized_set("credit card"))
 """Combinations of words of parameters that hold private numbers."""
-SECRET_WORDS: Final = SECRET_NAME_WORDS | KEY_WORDS | _normalized_set("login")
-"""Words of intents near secrets."""
 
 PREPOSITIONS: Final = _normalized_table(
     {
@@ -160,10 +98,7 @@ PREPOSITIONS: Final = _normalized_table(
 )
 """By the word before a value, words of the parameters that it introduces."""
 
-OPPOSITE_PREPOSITIONS: Final = {"from": "to", "to": "from", "into": "from"}
-"""By the word before a value, the word whose parameters the value is certainly not for."""
 
-LONG_TEXT_WORDS: Final = _normalized_set("text message content body comment")
 FILE_WORDS: Final = _normalized_set("file path directory")
 FOLDER_WORDS: Final = _normalized_set("repository directory folder workspace root cwd")
 PATH_WORDS: Final = FILE_WORDS | FOLDER_WORDS
@@ -178,8 +113,6 @@ PAYING_WORDS: Final = _normalized_set(
     "purchase invest"
 )
 """Words of tools that act on an account rather than work in one."""
-DOCUMENT_WORDS: Final = _normalized_set("file files document")
-"""Words with which a parameter named after a folder takes files as well."""
 DESTRUCTIVE_WORDS: Final = _normalized_set(
     "delete remove rm rmdir unlink erase drop destroy wipe purge truncate clear clean discard "
     "prune uninstall terminate kill revoke reset overwrite write replace move mv"
@@ -189,21 +122,12 @@ REMOVAL_WORDS: Final = _normalized_set(
     "delete remove rm rmdir unlink erase drop destroy wipe purge clear clean discard prune trash"
 )
 """Words of removal, treated as synonyms in an intent."""
-LIMIT_WORDS: Final = _normalized_set(
-    "count limit max maximum top number num n size amount quantity"
-)
 RANK_WORDS: Final = _split_words("last first top latest newest oldest recent most next best")
 """Words next to a result count: "the last 3 commits"."""
-TEXT_WORDS: Final = LONG_TEXT_WORDS | _normalized_set("title query name keyword word description")
-AMBIGUOUS_TEXT_WORDS: Final = LONG_TEXT_WORDS | _normalized_set("query q name title keyword")
-ENTITY_WORDS: Final = _normalized_set(
-    "city country location place destination origin name artist author person company state"
-)
 SETTING_WORDS: Final = _normalized_set("set update change edit modify adjust patch configure")
 """First words of tools that change something which exists into what their arguments say."""
 TARGET_WORDS: Final = _normalized_set("room zone device city country person user")
 """Words of parameters that say what is changed, not into what."""
-IDENTIFIER_WORDS: Final = _normalized_set("id key token uuid")
 IDENTIFIER_ENDINGS: Final = _normalized_set("id key token handle uuid identifier")
 
 _NUMBER_NAMES: Final = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -255,7 +179,6 @@ CURRENCIES: Final = {
     "swiss franc": "CHF",
 }
 """ISO 4217 codes by common currency names."""
-CURRENCY_CODES: Final = frozenset(CURRENCIES.values())
 
 SWITCH_WORDS: Final = _split_words(
     "is has should include included including with show enable enabled use allow return do be "

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from graph.algorithms.reduction import reduce_transitively
 from graph.relations import Relation, RelationKind
 from graph.suggestion.binding import bind, instances
-from graph.suggestion.binding.features import compute_grid
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
 from graph.suggestion.binding.orders import read_task_order
 from graph.suggestion.binding.steps import BindingStep, BoundStep, FeedLookup, FieldPair
@@ -20,15 +19,13 @@ from graph.suggestion.intent.orders import Order
 from graph.suggestion.workflow.order import order_tools
 from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
 from graph.suggestion.workflow.types import SuggestedTask
+from tools.embed.reader import keep_answers, read_nothing
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from graph.suggestion.binding.features import FeatureGrid
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.choose import ChosenTools
     from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
+    from tools.embed.reader import ReadStatements
 
 MAX_ID: Final = 40
 """Characters of a task's id, not counting the suffix of a repetition."""
@@ -81,7 +78,8 @@ def arrange_tasks(
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
     """
-    tools, compared = _repeat_tools(chosen, request, ranking=ranking, context=context)
+    read = keep_answers(context.read or read_nothing)
+    tools = _repeat_tools(chosen, request, context=context, read=read)
     order = order_tools(
         tools,
         context.topology.relations_among([tool.pk for tool in tools]),
@@ -89,17 +87,14 @@ def arrange_tasks(
         ranking=ranking,
         reading=request.reading,
     )
-    steps = _make_steps(order.tools, ranking, requests or {})
-    is_compared = [step.tool.pk for step in steps] == [step.tool.pk for step in compared.steps]
+    steps = _make_steps(order.tools, requests or {})
     bound = bind.bind_arguments(
         steps,
         reading=request.reading,
         parameters=request.parameters,
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
-        model=context.binding_model,
-        grid=compared.grid if is_compared else None,
-        read=context.read,
+        read=read,
     )
     place = {step.id: number for number, step in enumerate(steps)}
     data_flow = {
@@ -134,43 +129,30 @@ def arrange_tasks(
     )
 
 
-class _ComparedSteps(NamedTuple):
-    """Steps whose parameters were compared with the values that the intent states."""
-
-    steps: Sequence[BindingStep]
-    grid: FeatureGrid
-
-
 def _repeat_tools(
     chosen: ChosenTools,
     request: SuggestionRequest,
     *,
-    ranking: Ranking,
     context: SuggestionContext,
-) -> tuple[list[SuggestTool], _ComparedSteps]:
-    """Repeat tools for which the intent states several values; return what was compared for it.
+    read: ReadStatements,
+) -> list[SuggestTool]:
+    """Repeat tools for which the intent states several values.
 
     A tool that is required by another, or that the ranked set repeats already, stays as it is.
     """
     tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
     ranked_counts = Counter(tool.pk for tool in tools)
     steps = [
-        make_step(str(tool.pk), tool, shares=ranking.clause_shares.get(tool.pk))
+        make_step(str(tool.pk), tool)
         for tool in tools
         if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
     ]
-    grid = compute_grid(steps, reading=request.reading)
-    counts = instances.count_instances(
-        steps, reading=request.reading, model=context.binding_model, grid=grid
-    )
-    repeated = [
-        tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))
-    ]
-    return repeated, _ComparedSteps(steps, grid)
+    counts = instances.count_instances(steps, text=request.reading.text, read=read)
+    return [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
 
 
 def _make_steps(
-    tools: Sequence[SuggestTool], ranking: Ranking, requests: Mapping[int, tuple[int, int]]
+    tools: Sequence[SuggestTool], requests: Mapping[int, tuple[int, int]]
 ) -> list[BindingStep]:
     """Make a step for each tool; only the one task of a tool has a request of its own."""
     occurrences = Counter(tool.pk for tool in tools)
@@ -178,7 +160,6 @@ def _make_steps(
         make_step(
             task,
             tool,
-            shares=ranking.clause_shares.get(tool.pk),
             request=requests.get(tool.pk) if occurrences[tool.pk] == 1 else None,
         )
         for task, tool in zip(make_task_ids([tool.name for tool in tools]), tools, strict=True)
@@ -186,17 +167,12 @@ def _make_steps(
 
 
 def make_step(
-    task: str,
-    tool: SuggestTool,
-    *,
-    shares: NDArray[np.float32] | None = None,
-    request: tuple[int, int] | None = None,
+    task: str, tool: SuggestTool, *, request: tuple[int, int] | None = None
 ) -> BindingStep:
     """Return a task in the form that binding reads."""
     return BindingStep(
         id=task,
         tool=tool,
-        clause_shares=shares,
         is_read_only=tool.is_read_only,
         request=request,
     )

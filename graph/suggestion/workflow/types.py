@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from graph.record import GraphMetric
     from graph.relations import Relation
     from graph.suggestion.binding.knowledge import BindingKnowledge
-    from graph.suggestion.binding.model import BindingModel
     from graph.suggestion.binding.steps import Binding, MissingArgument
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet
@@ -63,7 +62,6 @@ class SuggestionContext:
         find_tool: Looks up a tool by primary key; None if it is hidden from the caller.
         topology: The relations around the ranked tools.
         metrics: Graph metrics of each tool in the shared graph, by primary key.
-        binding_model: Model that matches stated values to parameters; None: the shipped one.
         knowledge: Values that past runs bound to parameters; None: no history.
         read: Reads which arguments the intent states; None: they are weighed by their form alone.
         unranked_reason: Why the tools were found by words alone; empty if they were ranked.
@@ -72,7 +70,6 @@ class SuggestionContext:
     find_tool: Callable[[int], SuggestTool | None]
     topology: Topology = field(default_factory=Topology)
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
-    binding_model: BindingModel | None = None
     knowledge: BindingKnowledge | None = None
     read: ReadStatements | None = None
     unranked_reason: str = ""

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from gateway_project.foundation.config import MINILM
@@ -9,7 +10,7 @@ from tools.embed import locate
 from tools.embed.onnx_reader import MAX_KEPT, OnnxReader
 from tools.embed.reader import Question, read_nothing
 from tools.embed.recipes import find_recipe
-from tools.embed.stated_words import find_value
+from tools.embed.stated_words import weigh_values
 
 CITY = Question("city (string, required): Name of the city | get weather: Get the weather")
 DAYS = Question("days (integer): How many days | get weather: Get the weather", is_number=True)
@@ -26,8 +27,9 @@ def reader(tmp_path_factory):
 
 
 def words_of(text, answer):
-    span = find_value(answer.words)
-    return None if span is None else text[span.start : span.end]
+    runs = weigh_values(answer.words)
+    first, last = np.unravel_index(runs.argmax(), runs.shape)
+    return text[answer.words[first].start : answer.words[last].end]
 
 
 def test_each_question_gets_the_words_that_answer_it(reader):

@@ -8,8 +8,7 @@ import pytest
 
 from graph.suggestion.binding.instances import count_instances
 from graph.suggestion.binding.values import extract_values
-from graph.suggestion.intent import reading
-from tests.graph.suggestion.binding.tools import arguments, bound, needs, steps, text, tool
+from tests.graph.suggestion.binding.tools import arguments, bound, stating, steps, text, tool
 
 ZONE = "IANA timezone name (e.g., 'America/New_York', 'Europe/London')"
 NOW = tool({"timezone": text(ZONE)}, required=["timezone"], name="get_current_time")
@@ -48,26 +47,20 @@ def test_a_name_does_not_take_half_of_a_day() -> None:
     assert "Boston the 20" not in names
 
 
-def test_a_time_zone_is_bound_by_its_preposition() -> None:
-    assert arguments("convert 14:30 from Asia/Tokyo to Europe/Berlin", CONVERT) == [
+def test_a_city_stands_for_its_time_zone() -> None:
+    read = stating(source_timezone="Tokyo", time="14:30", target_timezone="Berlin")
+    assert arguments("convert 14:30 from Tokyo to Berlin", CONVERT, read=read) == [
         {"source_timezone": "Asia/Tokyo", "time": "14:30", "target_timezone": "Europe/Berlin"}
     ]
-
-
-def test_the_first_place_is_the_origin_if_only_order_decides() -> None:
-    intent = "If it is 16:00 in New York, what time is it in London?"
-    zones = arguments(intent, NOW, CONVERT)[1]
-    assert zones["source_timezone"] == "America/New_York"
-    assert zones["target_timezone"] == "Europe/London"
 
 
 @pytest.mark.parametrize(
     "intent", ["what time is it in Tokyo and in Paris", "the time in Asia/Tokyo and Europe/Paris"]
 )
 def test_a_time_in_two_places_is_asked_for_twice(intent: str) -> None:
-    read = reading.read_intent(intent)
-    assert count_instances(steps(NOW), reading=read) == {"t0": 2}
-    zones = [one["timezone"] for one in arguments(intent, NOW, NOW)]
+    read = stating(timezone=["Asia/Tokyo", "Europe/Paris", "Tokyo", "Paris"])
+    assert count_instances(steps(NOW), text=intent, read=read) == {"t0": 2}
+    zones = [one["timezone"] for one in arguments(intent, NOW, NOW, read=read)]
     assert zones == ["Asia/Tokyo", "Europe/Paris"]
 
 
@@ -76,12 +69,6 @@ def test_a_result_count_is_bound_to_a_limit(told: str) -> None:
     assert arguments(f"show {told} of the repository /tmp/x", LOG) == [
         {"repo_path": "/tmp/x", "max_count": 3}  # noqa: S108 - a text
     ]
-
-
-def test_a_file_is_no_message_and_no_folder() -> None:
-    (commit,) = bound('commit "notes.txt" in /tmp/repo', COMMIT)
-    assert commit.arguments == {"repo_path": "/tmp/repo"}  # noqa: S108 - a text
-    assert needs(commit) == ["message"]
 
 
 def test_a_message_may_contain_a_file_name_if_called_a_message() -> None:

@@ -2,15 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value
-from graph.suggestion.binding.features import FEATURE_COLUMNS, compute_grid
 from graph.suggestion.binding.schemas import ToolParameter, load_schema, root_parameter
-from graph.suggestion.binding.steps import BindingStep
 from graph.suggestion.binding.values import ValueKind, extract_values
-from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import text, tool
 
 
@@ -93,18 +89,3 @@ def test_references_and_branches_of_a_schema_are_read() -> None:
 
 def test_a_pointer_leads_into_the_parameter_of_its_first_step() -> None:
     assert root_parameter("/a~1b~0c/0") == "a/b~c"
-
-
-def test_a_value_is_bound_to_the_tool_of_its_clause() -> None:
-    read = reading.read_intent("find the song Imagine, then call the number of Ada")
-    assert len(read.clauses) == 2
-    shares = [np.array(row, dtype=np.float32) for row in ([1.0, 0.1], [0.1, 1.0])]
-    tools = [tool({"name": text()}) for _ in shares]
-    made = [
-        BindingStep(id=f"t{place}", tool=one, clause_shares=share)
-        for place, (one, share) in enumerate(zip(tools, shares, strict=True))
-    ]
-    grid = compute_grid(made, reading=read)
-    place = [one.text for one in grid.stated.values].index("Imagine")
-    near = grid.features[:, place, FEATURE_COLUMNS["clause"]]
-    assert near[0] > near[1]

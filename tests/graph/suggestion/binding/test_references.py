@@ -5,7 +5,7 @@ from dataclasses import replace
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.steps import BoundStep, FieldPair
 from graph.suggestion.intent import reading
-from tests.graph.suggestion.binding.tools import bound, needs, steps, text, tool
+from tests.graph.suggestion.binding.tools import bound, needs, stating, steps, text, tool
 
 FIND = tool({"city": text("Name of the city")}, required=["city"], name="find_airport")
 LIST = tool({}, name="list")
@@ -20,7 +20,12 @@ GET = tool({"page_id": text()}, required=["page_id"], name="get")
 def flowing(
     intent: str, *tools: object, pairs: dict[tuple[int, int], list[FieldPair]]
 ) -> BoundStep:
-    found = bound(intent, *tools, feeds=lambda one, other: pairs.get((one, other), ()))  # type: ignore[arg-type]
+    found = bound(
+        intent,
+        *tools,
+        feeds=lambda one, other: pairs.get((one, other), ()),  # type: ignore[arg-type]
+        read=stating(city=["Rome", "Oslo"]),
+    )
     return found[-1]
 
 

@@ -10,7 +10,7 @@ import pytest
 from graph.suggestion.binding.earlier_requests import refers_back
 from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.binding.steps import BindTool
-from tests.graph.suggestion.binding.tools import located, steps, text, tool
+from tests.graph.suggestion.binding.tools import located, stating, steps, text, tool
 
 LIST_PODS = tool({"namespace": text()}, required=["namespace"], name="list_pods")
 LOGS = tool({"name": text(), "namespace": text()}, required=["name"], name="read_logs")
@@ -184,9 +184,9 @@ DELETE_MAIL = tool({"email_id": text()}, required=["email_id"], name="delete_ema
 ADD_TEXT = tool({"path": text(), "text": text()}, required=["path", "text"], name="comment")
 
 
-def continued(first: str, then: str, *tools: BindTool) -> dict[str, Any]:
-    parts = (first, then)
-    return located(" | ".join(parts), parts, *tools, reading_tools=[READ_NOTE, SHOW_MAIL])[1]
+def continued(first: str, then: str, *tools: BindTool, **known: Any) -> dict[str, Any]:
+    parts, readers = (first, then), [READ_NOTE, SHOW_MAIL]
+    return located(" | ".join(parts), parts, *tools, reading_tools=readers, **known)[1]
 
 
 @pytest.mark.parametrize(
@@ -229,11 +229,12 @@ def test_a_plain_pronoun_is_what_was_named_before(then: str) -> None:
     assert found == {"path": "notes/a.md"}
 
 
-def test_that_may_stand_before_an_everyday_word_for_the_thing() -> None:
+def test_that_may_stand_before_the_word_for_the_thing() -> None:
     first = "show the mail m-7"
-    found = continued(first, "delete that message", SHOW_MAIL, DELETE_MAIL)
+    read = stating(email_id="m-7")
+    found = continued(first, "delete that email", SHOW_MAIL, DELETE_MAIL, read=read)
     assert found == {"email_id": "m-7"}
-    assert continued(first, "delete that attachment", SHOW_MAIL, DELETE_MAIL) == {}
+    assert continued(first, "delete that attachment", SHOW_MAIL, DELETE_MAIL, read=read) == {}
 
 
 def test_a_word_inside_a_quoted_text_excludes_nothing() -> None:
@@ -282,23 +283,19 @@ def test_there_is_no_place_where_it_is_excluded_or_only_says_that_something_exis
     assert second(PARIS, then, first_tool, tool_of_then) == {}
 
 
-def test_is_there_leaves_a_place_named_later() -> None:
-    first, then = "is there rain tomorrow", "book a hotel in Rome"
-    found = located(f"{first} and {then}", (first, then), WEATHER, HOTEL_IN)
-    assert [one.get("city") for one in found] == ["Rome", "Rome"]
-
-
 def test_what_is_protected_is_not_referred_to() -> None:
     reader = tool({"path": text()}, required=["path"], name="read_file")
     remover = tool({"path": text()}, required=["path"], name="delete_file")
     parts = ("do not touch '/srv/a.txt' but read '/srv/a.txt'", "delete it")
-    found = located(" and ".join(parts), parts, reader, remover, reading_tools=[reader])
+    read = stating(path="/srv/a.txt")
+    found = located(" and ".join(parts), parts, reader, remover, reading_tools=[reader], read=read)
     assert found == [{"path": "/srv/a.txt"}, {}]
 
 
 def test_a_protected_place_is_not_meant_by_there() -> None:
     parts = ("do not touch 'Paris' but show the weather in 'Paris'", "book a hotel there")
-    found = located(" and ".join(parts), parts, WEATHER, HOTEL, reading_tools=READING)
+    read = stating(city="Paris")
+    found = located(" and ".join(parts), parts, WEATHER, HOTEL, reading_tools=READING, read=read)
     assert found == [{"city": "Paris"}, {}]
 
 

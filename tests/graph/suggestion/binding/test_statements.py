@@ -33,7 +33,7 @@ def make_reader(stated: Mapping[str, Mapping[str, float]]):
             members = tuple(
                 shares.get(question.text[start:end], 0.0) for start, end in question.members
             )
-            answers.append(Answer(0.99 if shares else 0.01, tuple(words), members))
+            answers.append(Answer(max([0.01, *shares.values()]), tuple(words), members))
         return answers
 
     return read
@@ -67,8 +67,8 @@ def test_a_tool_that_may_change_something_has_to_be_surer():
 def test_what_comes_too_late_takes_what_is_left():
     intent = "config 30771 of mysql-extractor"
     fields = {"config": text(), "component": text()}
-    both = {"30771": 0.9, "mysql-extractor": 0.85}
-    stated = {"config": {"30771": 0.97}, "component": both}
+    both = {"30771": 0.99, "mysql-extractor": 0.98}
+    stated = {"config": {"30771": 0.99}, "component": both}
     assert bind(intent, fields, stated) == {"config": "30771", "component": "mysql-extractor"}
 
 
@@ -106,9 +106,12 @@ def test_a_value_that_the_schema_refuses_is_not_bound():
     assert bind("room blue", {"room": NUMBER}, {"room": {"blue": 0.95}}) == {}
 
 
-def test_nothing_private_is_asked_for():
+def test_nothing_private_is_asked_for_a_server_that_is_not_trusted():
     secret = {"password": text()}
-    assert bind("log in with x1", secret, {"password": {"x1": 0.99}}) == {}
+    stated = make_reader({"password": {"x1": 0.99}})
+    [one] = steps(replace(tool(secret, required=["password"]), is_trusted=False))
+    [found] = bind_arguments([one], reading=read_intent("log in with x1"), read=stated)
+    assert found.arguments == {}
 
 
 @pytest.mark.parametrize(

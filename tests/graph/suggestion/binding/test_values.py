@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.suggestion.binding.stated_values import tokenize
 from graph.suggestion.binding.values import ValueKind, extract_values, is_same_value
 
 
@@ -69,17 +68,3 @@ def test_any_text_yields_a_bounded_number_of_its_own_values(text: str) -> None:
     values = extract_values(text)
     assert len(values) <= 160
     assert all(text[one.start : one.end] == one.text for one in values)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("schick 'Hallo' von Anna", ["send", "hallo", "from", "anna"]),
-        ("envía 'hola' para Anna", ["send", "hola", "for", "anna"]),
-        ("发送 '好' 到 Anna", ["send", "好", "to", "anna"]),
-    ],
-)
-def test_words_around_values_are_read_in_english(text: str, words: list[str]) -> None:
-    tokens = tokenize(text)
-    assert [word for _, _, word in tokens] == words
-    assert text[tokens[1][0] : tokens[1][1]].lower() == words[1]

@@ -8,8 +8,12 @@ from itertools import count
 from typing import Any
 
 from graph.suggestion.binding.bind import bind_arguments
+from graph.suggestion.binding.schemas import spell_out
 from graph.suggestion.binding.steps import BindingStep, BindTool, BoundStep
 from graph.suggestion.intent import reading
+from tests.stated import read_stated
+from tools.embed.reader import Answer, MarkedWord, Question, ReadStatements
+from tools.embed.stated_words import split_words
 
 _KEYS = count(1)
 
@@ -34,11 +38,49 @@ def steps(*tools: BindTool) -> list[BindingStep]:
 
 def bound(intent: str, *tools: BindTool, **known: Any) -> tuple[BoundStep, ...]:
     """Bind tools to an intent, one step for each."""
-    return bind_arguments(steps(*tools), reading=reading.read_intent(intent), **known)
+    read = known.pop("read", read_stated)
+    return bind_arguments(steps(*tools), reading=reading.read_intent(intent), read=read, **known)
 
 
 def arguments(intent: str, *tools: BindTool, **known: Any) -> list[dict[str, Any]]:
     return [dict(one.arguments) for one in bound(intent, *tools, **known)]
+
+
+def stating(*, sure: float = 0.99, **stated: str | Sequence[str]) -> ReadStatements:
+    """Return a reader that is sure of the words that state each parameter, and of no others.
+
+    A member of an enumeration, or "true" and "false", is chosen by its name.
+    """
+    given = {
+        spell_out(name): [words] if isinstance(words, str) else words
+        for name, words in stated.items()
+    }
+
+    def read(intent: str, questions: Sequence[Question]) -> list[Answer]:
+        named = [given.get(one.text.partition(" (")[0], ()) for one in questions]
+        return [
+            _state(intent, question, values, sure)
+            for question, values in zip(questions, named, strict=True)
+        ]
+
+    return read
+
+
+def _state(intent: str, question: Question, values: Sequence[str], sure: float) -> Answer:
+    spans = [(intent.index(one), intent.index(one) + len(one)) for one in values if one in intent]
+    words = tuple(
+        MarkedWord(
+            one.start,
+            one.end,
+            0.99 if any(start <= one.start < end for start, end in spans) else 0.001,
+            0.98 if one.start in {start for start, _ in spans} else 0.001,
+        )
+        for one in split_words(intent, [(0, len(intent))])
+    )
+    members = tuple(
+        sure if question.text[slice(*one)] in values else 0.0 for one in question.members
+    )
+    return Answer(sure if spans else 0.001, words, members)
 
 
 def needs(step: BoundStep) -> list[str]:
@@ -46,7 +88,11 @@ def needs(step: BoundStep) -> list[str]:
 
 
 def located(
-    intent: str, parts: Sequence[str], *tools: BindTool, reading_tools: Sequence[BindTool] = ()
+    intent: str,
+    parts: Sequence[str],
+    *tools: BindTool,
+    reading_tools: Sequence[BindTool] = (),
+    read: ReadStatements = read_stated,
 ) -> list[dict[str, Any]]:
     """Bind each tool with the part of the intent that asks for it; some are read-only."""
     placed = [
@@ -57,5 +103,5 @@ def located(
         )
         for step, part in zip(steps(*tools), parts, strict=True)
     ]
-    read = reading.read_intent(intent)
-    return [dict(one.arguments) for one in bind_arguments(placed, reading=read)]
+    bound = bind_arguments(placed, reading=reading.read_intent(intent), read=read)
+    return [dict(one.arguments) for one in bound]

@@ -14,6 +14,7 @@ from graph.suggestion.ranking.rank import Neighbour, RankedSet, Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
 from graph.topology import Topology
+from tests.stated import read_stated
 
 NAMES = {1: "git:status", 2: "git:add", 3: "git:commit", 4: "mail:send", 5: "time:now"}
 
@@ -90,6 +91,7 @@ def make_context(
         topology=Topology(relations),
         metrics=metrics or {},
         unranked_reason=unranked,
+        read=read_stated,
     )
 
 
