@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graph.suggestion.binding import parameters as given_parameters
-from graph.suggestion.binding import references, switches
+from graph.suggestion.binding import references
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.defaults import find_default
 from graph.suggestion.binding.guard import make_guard
@@ -163,7 +163,6 @@ class _BindingSearch:
         for parameter in self._unbound_parameters(position):
             argument = (
                 self._find_habitual(position, parameter)
-                or self._find_switch(position, parameter)
                 or habitual_value(tool, parameter, self.knowledge)
                 or self.shared.find(position, parameter)
                 or (
@@ -194,12 +193,6 @@ class _BindingSearch:
             habit=habit,
             introduced=self._find_introducing_words,
         )
-
-    def _find_switch(self, position: int, parameter: ToolParameter) -> BoundArgument | None:
-        """Return a switch that the intent sets; if the tool may write, its own request."""
-        step, text = self.steps[position], self.reading.text
-        own = text if step.is_read_only else text[slice(*(step.request or (0, None)))]
-        return switches.read_switch(parameter, own) if parameter.is_boolean else None
 
     def _find_data_flow(
         self, position: int, parameter: ToolParameter

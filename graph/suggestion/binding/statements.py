@@ -42,8 +42,6 @@ MIN_CHANGING: Final = 0.8
 """The same for any other tool."""
 MIN_GRAVE: Final = 0.9
 """The same for a tool that may destroy something, or whose effects are hard to take back."""
-MIN_MEMBER: Final = 0.9
-"""Least probability of a member of an enumeration that the intent does not name."""
 MAX_QUESTIONS: Final = 40
 """Parameters of a task that are asked about, in the order of the schema."""
 _CHANGES_DATA: Final = re.compile(
@@ -252,7 +250,7 @@ class _Task:
     def _bind_member(self, parameter: ToolParameter, answer: Answer) -> None:
         members = zip(list_members(parameter), answer.members, strict=True)
         member, probability = max(members, key=lambda one: one[1], default=(None, 0.0))
-        if parameter.name not in self.found and probability >= MIN_MEMBER:
+        if parameter.name not in self.found and probability >= self._least:
             value = [member] if parameter.is_array else member
             self._add(parameter, value, probability, None)
 

@@ -179,13 +179,3 @@ CURRENCIES: Final = {
     "swiss franc": "CHF",
 }
 """ISO 4217 codes by common currency names."""
-
-SWITCH_WORDS: Final = _split_words(
-    "is has should include included including with show enable enabled use allow return do be "
-    "add get only flag option whether want need"
-)
-"""Words of a parameter's name that only mark it as a switch."""
-ENABLING_WORDS: Final = _split_words("including include with show also enable enabled only plus")
-DISABLING_WORDS: Final = _split_words(
-    "without excluding exclude no not don't dont never disable disabled skip except"
-)
