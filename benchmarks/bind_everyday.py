@@ -41,10 +41,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="*", default=SETS)
-    parser.add_argument("--without-reader", action="store_true", help="bind by rules and logit")
     parser.add_argument("--details", action="store_true", help="list what is not right")
     arguments = parser.parse_args()
-    read = None if arguments.without_reader else _load_reader()
+    read = _load_reader()
     if UNORDERED in arguments.sets:
         _judge_unordered(arguments.folder, read)
     totals: dict[str, Counter[str]] = {}
@@ -72,7 +71,7 @@ def _print_totals(totals: Mapping[str, Counter[str]]) -> None:
         )
 
 
-def _judge_unordered(folder: Path, read: ReadStatements | None) -> None:
+def _judge_unordered(folder: Path, read: ReadStatements) -> None:
     """Print of how many sentences that order nothing a value is bound, and which could run."""
     tools = load_tools(folder / f"everyday_{UNORDERED}")
     rows = map(json.loads, (WISHES / f"{UNORDERED}.jsonl").read_text("utf-8").splitlines())
@@ -91,7 +90,7 @@ def _judge_unordered(folder: Path, read: ReadStatements | None) -> None:
         print(f"| {group} | {found['sentences']} | {found['bound']} | {found['could run']} |")
 
 
-def _bind(tool: BindTool, text: str, read: ReadStatements | None) -> BoundStep:
+def _bind(tool: BindTool, text: str, read: ReadStatements) -> BoundStep:
     from graph.suggestion.binding.bind import bind_arguments
     from graph.suggestion.binding.steps import BindingStep
     from graph.suggestion.intent.reading import read_intent
@@ -109,7 +108,7 @@ def _load_reader() -> ReadStatements:
 
 
 def bind_set(
-    folder: Path, name: str, read: ReadStatements | None
+    folder: Path, name: str, read: ReadStatements
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Yield the wishes of a set that state arguments of one tool, with what is bound for each."""
     tools = load_tools(folder / f"everyday_{name}")

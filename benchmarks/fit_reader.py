@@ -45,8 +45,6 @@ BATCH: Final = 64
 LEARNING_RATE: Final = 3e-4
 WARM_UP: Final = 100
 """Steps."""
-TAG_WEIGHTS: Final = (1.0, 2.0, 1.5)
-"""Of tokens outside a value, of its first one and of its others."""
 THRESHOLDS: Final = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 SEED: Final = 0
 
@@ -106,6 +104,7 @@ class Training:
         self._encoder = encoder.eval()
         self._questions: dict[str, Any] = {}
         self._texts: dict[str, Any] = {}
+        self._words: dict[str, Any] = {}
         hidden = encoder.config.hidden_size
         self.segments = torch.nn.Parameter(0.02 * torch.randn(2, hidden))
         self.heads = torch.nn.ModuleDict(
@@ -126,6 +125,7 @@ class Training:
         questions = {row.question.text for row in rows} - self._questions.keys()
         self._questions |= self._read_alone(questions, MAX_QUESTION_TOKENS)
         self._texts = self._read_alone({row.text for row in rows}, MAX_TEXT_TOKENS)
+        self._words = {}
 
     def _read_alone(self, texts: set[str], length: int) -> dict[str, Any]:
         """Return of each text its encoding, and the states of its tokens in 16 bits."""
@@ -256,12 +256,56 @@ class Training:
         marked = self._mark_tokens(batch, tags.shape[1])
         if (marked != -100).any():
             cost = cost + torch.nn.functional.cross_entropy(
-                tags.reshape(-1, 3), marked.reshape(-1), weight=torch.tensor(TAG_WEIGHTS)
+                tags.reshape(-1, 3), marked.reshape(-1)
             )
+        cost = cost + self._compute_span_cost(batch, tags)
         if members is not None:
             right = [float(member in batch[row].members) for row, member in places]
             cost = cost + entropy(members, torch.tensor(right))
         return cost
+
+    def _compute_span_cost(self, batch: Sequence[Row], tags: Any) -> Any:
+        """Return the mean surprise of the right value among all runs of words of its wish.
+
+        That is how `tools.embed.stated_words` chooses one. Lists and what has no place are left
+        out.
+        """
+        import torch
+
+        costs = []
+        for place, row in enumerate(batch):
+            if row.question.members:
+                continue
+            right = self._find_run(row)
+            if right is None:
+                continue
+            words, first = self._find_words(row.text), len(self._questions[row.question.text][1])
+            logits = tags[place, first:]
+            begins, goes_on = (logits[:, tag] - logits[:, 0] for tag in (1, 2))
+            sums = torch.stack([goes_on[list(one.tokens)].sum() for one in words])
+            heads = [one.tokens[0] for one in words]
+            starts = begins[heads] - goes_on[heads]
+            total = sums.cumsum(0)
+            scores = total[None, :] - (total - sums)[:, None] + starts[:, None]
+            runs = torch.ones(len(words), len(words), dtype=torch.bool).triu()
+            costs.append(scores[runs].logsumexp(0) - scores[right])
+        return torch.stack(costs).mean() if costs else tags.new_zeros(())
+
+    def _find_run(self, row: Row) -> tuple[int, int] | None:
+        """Return the first and the last word of the only value that a wish states."""
+        if not row.is_stated or len(row.spans or ()) != 1:
+            return None
+        [(start, end)] = row.spans or ()
+        words = self._find_words(row.text)
+        inside = [n for n, one in enumerate(words) if one.start < end and one.end > start]
+        return (inside[0], inside[-1]) if inside else None
+
+    def _find_words(self, text: str) -> Any:
+        from tools.embed.stated_words import split_words
+
+        if text not in self._words:
+            self._words[text] = split_words(text, self._texts[text][0].offsets)
+        return self._words[text]
 
     def _draw_batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
         """Draw batches of rows of similar length, in random order."""
@@ -313,14 +357,18 @@ class Training:
         """Return the probability of the value that is read, and whether it is right."""
         import torch
 
+        from tools.embed.stated_words import mark_words, weigh_values
+
         first = len(self._questions[row.question.text][1])
         count = len(self._texts[row.text][1])
-        shares = torch.softmax(tags[first : first + count], -1)
-        right = self._mark_tokens([row], first + count)[0, first:]
-        inside = shares.argmax(1) > 0
-        probability = float((1 - shares[inside, 0]).mean()) if inside.any() else 0.0
-        is_right = row.is_stated and bool((shares.argmax(1) == right).all())
-        return _sigmoid(float(stated)) * probability, is_right
+        shares = torch.softmax(tags[first : first + count], -1).numpy()
+        words = mark_words(self._find_words(row.text), shares, is_number=row.question.is_number)
+        if not words:
+            return 0.0, False
+        runs = weigh_values(words)
+        first, last = divmod(int(runs.argmax()), len(words))
+        is_right = (first, last) == self._find_run(row)
+        return _sigmoid(float(stated)) * float(runs.max()), is_right
 
     def export(self) -> dict[str, Any]:
         """Return the upper layers and the heads as `tools.embed.trained` loads them."""

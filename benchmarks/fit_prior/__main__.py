@@ -2,7 +2,8 @@
 
 The prior learned on all sets is shipped: graph/suggestion/ranking/prior.json. To evaluate
 suggestions on a set, the prior must not have been learned on it: `--without SET --to FOLDER`
-learns on the others, once for each set given, and writes without_SET.json. FOREGATE_DATA is the folder of the sets; vectors are cached in FOREGATE_HOME.
+learns on the others, once for each set given, and writes without_SET.json. FOREGATE_DATA is the
+folder of the sets; vectors are cached in FOREGATE_HOME.
 """
 
 from __future__ import annotations
