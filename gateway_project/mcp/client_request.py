@@ -27,7 +27,6 @@ from tools.upstream.request import UpstreamRequest
 MARGIN_S: Final = 8.0
 """How much sooner than it would give up a client has its answer: on a busy machine a gateway reads
 its first request, and writes a run, only after seconds."""
-MIN_PATIENCE_S: Final = 0.1
 _RESERVED_PREFIXES = ("io.modelcontextprotocol/", "progressToken", "progress_token")
 """Prefixes of metadata that concerns only the hop from client to gateway."""
 _HOP_PARAMETERS = frozenset({"_meta", "inputResponses", "requestState"})
@@ -71,11 +70,11 @@ class ClientRequest:
     async def limit_wait_s(self, wait_s: float) -> float:
         """Return how long to wait for a run, no longer than the client waits for a call."""
         patience = await self.find_patience() if wait_s else None
-        return wait_s if patience is None else min(wait_s, patience.call_s)
+        return wait_s if patience is None else min(wait_s, patience.left_s)
 
     def _build_patience(self, call_s: float, *, extends: bool = False) -> Patience:
-        left_s = call_s - (time.monotonic() - self.arrived_at)
-        return Patience(call_s=max(left_s, MIN_PATIENCE_S), extends=extends)
+        spent_s = time.monotonic() - self.arrived_at
+        return Patience(call_s=call_s, extends=extends, spent_s=spent_s)
 
     async def _find_own_limit_s(self, client: KnownClient) -> float:
         """Return the seconds that the client's files give a call, read once; 0: none."""

@@ -119,7 +119,7 @@ class _ClientWait:
     async def until_over(self, sending: asyncio.Future[Any]) -> bool:
         """Wait for a call; return whether it has ended before the client's patience."""
         try:
-            async with asyncio.timeout(self._patience.call_s) as self._limit:
+            async with asyncio.timeout(self._patience.left_s) as self._limit:
                 await asyncio.wait({sending})
         except TimeoutError:
             return False

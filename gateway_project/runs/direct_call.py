@@ -31,6 +31,7 @@ from tools.upstream.result import UpstreamResult
 TASK_ID: Final = "call"
 """Id of the run's only task."""
 MS_PER_S: Final = 1_000
+MIN_PATIENCE_S: Final = 0.1
 
 ConsultUser = Callable[[Sequence[ApprovalView]], Awaitable[bool]]
 """Asks the caller's user about pending approvals; returns whether any was decided."""
@@ -64,10 +65,17 @@ class Patience:
     Attributes:
         call_s: Seconds after which it has its answer, so that it does not give up.
         extends: Whether each report of progress that it gets starts them anew.
+        spent_s: Seconds that it has waited already.
     """
 
     call_s: float
     extends: bool = False
+    spent_s: float = 0.0
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left; never none, since most calls take only a moment."""
+        return max(self.call_s - self.spent_s, MIN_PATIENCE_S)
 
 
 class DirectCallFailed(CallError):
@@ -125,7 +133,7 @@ async def conclude_call(
         RunsUnavailable: If the database is away; then nothing is called.
     """
     run = await _start_or_find_run(effects, caller, request)
-    wait_s = MAX_WAIT_S if patience is None else min(patience.call_s, MAX_WAIT_S)
+    wait_s = MAX_WAIT_S if patience is None else min(patience.left_s, MAX_WAIT_S)
     view = await _wait_until_settled(effects, caller, run, user_channel, wait_s)
     while view.pending_approvals and await user_channel.consult(view.pending_approvals):
         view = await _wait_until_settled(effects, caller, run, user_channel, wait_s)
