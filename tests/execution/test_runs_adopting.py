@@ -232,9 +232,7 @@ async def test_a_run_aborted_before_it_takes_the_call_cancels_it(home, sealer, m
     assert not flight.call.is_taken
 
 
-async def test_a_call_goes_on_without_a_run_where_the_database_is_away(
-    home, sealer, monkeypatch
-):
+async def test_a_call_goes_on_without_a_run_where_the_database_is_away(home, sealer, monkeypatch):
     def away(*_args, **_named):
         raise RunsUnavailable(OSError("away"))
 

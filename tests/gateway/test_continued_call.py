@@ -29,6 +29,7 @@ from tools.upstream.request import UpstreamRequest
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 SHORT = Patience(call_s=0.01)
 LONG = Patience(call_s=PATIENCE_S)
+KNOWN = catalogue(tool("s:write", definition_hash="w"))
 BOB = replace(ADMIN, user="bob")
 
 
@@ -37,7 +38,7 @@ class World:
     """What stands behind the calls of a test."""
 
     sealer: Any
-    known: Any = catalogue(tool("s:write", definition_hash="w"))
+    known: Any = KNOWN
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     ended: list[Any] = field(default_factory=list)
     runs: Any = None
