@@ -27,14 +27,7 @@ from gateway_project.runs.request import MAX_WAIT_S
 from tools.catalogue import Catalogue, UnknownTool
 from tools.upstream.request import ProgressListener, UpstreamRequest
 
-_OBSTACLES = (
-    CallError,
-    CannotAdopt,
-    InvalidWorkflow,
-    RunsUnavailable,
-    TooManyRuns,
-    UnknownTool,
-)
+_OBSTACLES = CallError, CannotAdopt, InvalidWorkflow, RunsUnavailable, TooManyRuns, UnknownTool
 """What may keep a call from becoming a run, beside problems of its plan."""
 
 log = structlog.get_logger(__name__)
