@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+import time
+from types import SimpleNamespace
 
 import pytest
-from mcp_types import Implementation
+from mcp_types import CLIENT_INFO_META_KEY, Implementation
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from gateway_project import flow
 from gateway_project.client_config import clients
 from gateway_project.client_config.connect import ClientTarget, ConnectionRecords, connect
 from gateway_project.client_config.own_entry import OwnLaunch, build_entry
 from gateway_project.client_config.read_config import find_own_call_limit_s
-from gateway_project.mcp.client_request import MARGIN_S
+from gateway_project.mcp.client_request import MARGIN_S, ClientRequest
 from gateway_project.mcp.results import ERROR_KEY
 from tests.gateway import run_views
 from tests.gateway.catalogues import catalogue, text_result, tool
@@ -169,6 +172,7 @@ async def test_a_call_that_goes_on_is_answered_with_its_run(connect, world, era,
         result.content[0].text
     )
     assert len(world.upstream.calls) == 1
+    assert (world.counted, world.seen) == ([], []), "its run is learned from"
 
 
 @pytest.mark.parametrize("name", ["get_run", "run_workflow", "control_run"])
@@ -185,3 +189,33 @@ async def test_waits_for_runs_end_before_the_client_gives_up(connect, world, nam
         await client.call_tool(name, asked[name])
     (waited_s,) = world.runs.waited
     assert 0 < waited_s <= 60 - MARGIN_S
+
+
+async def test_over_http_the_limit_is_that_of_http_and_no_file_of_this_machine_counts(
+    world, tmp_path
+):
+    entry = {"command": "foregate", "args": ["gateway"], "timeout": 600_000}
+    (tmp_path / ".claude.json").write_text(json.dumps({"mcpServers": {"foregate": entry}}))
+    info = {"name": CLAUDE.name, "version": CLAUDE.version}
+    ctx = SimpleNamespace(
+        request=object(),
+        params={"_meta": {CLIENT_INFO_META_KEY: info}},
+        protocol_version=MODERN_PROTOCOL_VERSIONS[-1],
+    )
+    request = ClientRequest(ctx=ctx, effects=world.effects, caller=world.caller)
+    found = await request.find_patience()
+    assert (found.call_s, found.extends) == (300 - MARGIN_S, True)
+
+
+async def test_a_request_that_waited_for_the_gateway_has_less_time_left(world):
+    world.call_patience_s = 100.0
+    ctx = SimpleNamespace(request=None, params={}, protocol_version="2025-06-18")
+    request = ClientRequest(
+        ctx=ctx,
+        effects=world.effects,
+        caller=world.caller,
+        arrived_at=time.monotonic() - 40,
+    )
+    assert (await request.find_patience()).left_s <= 60
+    assert await request.limit_wait_s(300) <= 60
+    assert await request.limit_wait_s(5) == 5
