@@ -172,7 +172,7 @@ async def _continue_as_run(
             prepared, planned = await run_in_message_thread(plan_call)
         if planned.problems:
             return None
-        # What needs approval has it not been sent; a rule of today does not undo the call.
+        # It was sent without approval; a rule made since does not undo it.
         adopted = AdoptedCall(
             prepared=replace(prepared, approval_reason=""),
             sending=sending,
