@@ -76,8 +76,8 @@ async def call_with_patience(
     Raises:
         CallContinues: If it goes on.
     """
-    wait = _ClientWait(request, patience)
-    sending = asyncio.create_task(make_call(wait.request), name=f"call of {request.tool}")
+    wait = _ClientWait(patience)
+    sending = asyncio.create_task(make_call(wait.watch(request)), name="patient call")
     goes_on = False
     try:
         if not await wait.until_over(sending):
@@ -93,21 +93,20 @@ async def call_with_patience(
 
 
 class _ClientWait:
-    """The wait of a client for a call, which progress and answered questions prolong.
+    """The wait of a client for a call, which progress and answered questions prolong."""
 
-    Attributes:
-        request: The call, with reports and questions that pass through here.
-    """
-
-    def __init__(self, request: UpstreamRequest, patience: Patience) -> None:
+    def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._listener = request.progress
+        self._listener: ProgressListener | None = None
         self._limit: asyncio.Timeout | None = None
         self._open_questions = 0
-        downstream = request.downstream
+
+    def watch(self, request: UpstreamRequest) -> UpstreamRequest:
+        """Return the call with its reports and questions passing through here."""
+        self._listener, downstream = request.progress, request.downstream
         if (ask := downstream.ask) is not None:
             downstream = replace(downstream, ask=partial(self._ask, ask))
-        self.request = replace(request, progress=self._report, downstream=downstream)
+        return replace(request, progress=self._report, downstream=downstream)
 
     async def until_over(self, sending: asyncio.Future[Any]) -> bool:
         """Wait for a call; return whether it has ended before the client's patience."""

@@ -217,14 +217,12 @@ async def ignore(*_anything):
 
 @asynccontextmanager
 async def waiting(patience, **request):
-    wait = _ClientWait(UpstreamRequest.to_call("s:write", {}), patience)
-    if request:
-        asked = replace(UpstreamRequest.to_call("s:write", {}), **request)
-        wait = _ClientWait(asked, patience)
+    wait = _ClientWait(patience)
+    watched = wait.watch(replace(UpstreamRequest.to_call("s:write", {}), **request))
     sending = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(wait.until_over(sending))
     await until(lambda: wait._limit is not None and wait._limit.when() is not None)
-    yield SimpleNamespace(wait=wait, ends_at=lambda: wait._limit.when())
+    yield SimpleNamespace(request=watched, ends_at=lambda: wait._limit.when())
     sending.set_result(None)
     assert await task
 
@@ -234,7 +232,7 @@ async def test_progress_starts_the_wait_anew_where_the_client_s_does(extends):
     patience = Patience(call_s=PATIENCE_S, extends=extends, spent_s=PATIENCE_S / 2)
     async with waiting(patience, progress=ignore) as one:
         before = one.ends_at()
-        await one.wait.request.progress(1, None, None)
+        await one.request.progress(1, None, None)
         assert (one.ends_at() - before > PATIENCE_S / 4) is extends
 
 
@@ -242,7 +240,7 @@ async def test_progress_that_the_client_does_not_get_prolongs_nothing():
     patience = Patience(call_s=PATIENCE_S, extends=True, spent_s=PATIENCE_S / 2)
     async with waiting(patience) as one:
         before = one.ends_at()
-        await one.wait.request.progress(1, None, None)
+        await one.request.progress(1, None, None)
         assert one.ends_at() == before
 
 
@@ -254,9 +252,9 @@ async def test_the_wait_stands_still_while_the_client_is_asked():
         return {"action": "accept"}
 
     async with waiting(LONG, downstream=Downstream(ask=ask)) as one:
-        asking = asyncio.create_task(one.wait.request.downstream.ask("elicitation/create", {}))
+        asking = asyncio.create_task(one.request.downstream.ask("elicitation/create", {}))
         await until(lambda: one.ends_at() is None)
-        await one.wait.request.progress(1, None, None)
+        await one.request.progress(1, None, None)
         assert one.ends_at() is None
         gate.set()
         assert await asking == {"action": "accept"}
