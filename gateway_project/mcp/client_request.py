@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -80,8 +81,10 @@ class ClientRequest:
         """Return the seconds that the client's files give a call, read once; 0: none."""
         state = client_state.state_of(self.ctx)
         if state.call_limit_s is None:
-            found_s = await run_in_worker_thread(find_own_call_limit_s, client.name)
-            state.call_limit_s = found_s or 0.0
+            state.call_limit_s = 0.0
+            with suppress(OSError):  # such as a working folder that is gone
+                found_s = await run_in_worker_thread(find_own_call_limit_s, client.name)
+                state.call_limit_s = found_s or 0.0
         return state.call_limit_s
 
     @property

@@ -128,6 +128,21 @@ async def test_a_written_limit_of_claude_code_is_one_that_progress_does_not_prol
     assert [(one.call_s, one.extends) for one in patience] == [(592, False)]
 
 
+async def test_a_gateway_whose_folder_is_gone_goes_by_the_table(
+    connect, patience, tmp_path, monkeypatch
+):
+    write_codex(tmp_path, OWN + "tool_timeout_sec = 3600\n")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    async with connect("legacy", client_info=CODEX) as client:
+        result = await client.call_tool("call_tool", {"tool": "git:log"})
+    monkeypatch.chdir(tmp_path)
+    assert not result.is_error
+    assert [one.call_s for one in patience] == [52]
+
+
 @pytest.mark.parametrize(
     "name", [name for name, one in clients.CLIENTS.items() if "timeout" in str(one.own_fields)]
 )
