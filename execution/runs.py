@@ -15,6 +15,7 @@ from execution.changes import RunEvent
 from execution.codes import DONE, RUN_ALREADY_ENDED
 from execution.control import Action, ActionNotPossible
 from execution.planning import parse
+from execution.process.adopted_call import AdoptedCall, CannotAdopt
 from execution.process.background import RunProcess
 from execution.process.progress_relay import ProgressRelay, ProgressReport
 from execution.process.run_creation import RunCreation
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "ActionNotPossible",
+    "AdoptedCall",
+    "CannotAdopt",
     "CreatedRun",
     "RunDependencies",
     "Runs",
@@ -115,6 +118,7 @@ class Runs:
         is_direct: bool = False,
         shares_results: bool = False,
         is_followed: bool = False,
+        adopts: AdoptedCall | None = None,
     ) -> CreatedRun:
         """Start a run of a valid plan, without waiting for its tasks.
 
@@ -124,16 +128,20 @@ class Runs:
             intent: What it is for, in words; empty: not stated.
             options: Its options.
             idempotency_key: Of the request; None: none.
-            is_direct: Whether it is a single call that has to wait for approval.
+            is_direct: Whether it is a single call of a conversation.
             shares_results: Whether calls made ahead for the caller's session may answer its tasks.
             is_followed: Whether the caller will ask for `follow_progress`.
+            adopts: Its only call, if that is in flight already.
 
         Raises:
             IdempotencyConflict: If the key was used for another request.
+            CannotAdopt: If this process cannot execute the run; the call in flight goes on.
         """
         holder = self._process.holder
         if holder is not None and not holder.has_room(caller):
             holder = None
+        if holder is None and adopts is not None:
+            raise CannotAdopt
         new_run = NewRun(
             # The session of a direct call; any other run is a session of its own.
             caller=caller if is_direct else replace(caller, session=""),
@@ -143,6 +151,7 @@ class Runs:
             options=options,
             idempotency_key=idempotency_key,
             is_direct=is_direct,
+            is_delivered=adopts is not None,
             owner=holder.id if holder else "",
             lease_s=self._dependencies.lease_s,
             teaches=self._dependencies.runs_teach,
@@ -152,11 +161,11 @@ class Runs:
         if is_followed and holder is not None:
             self._progress_relay.expect(new_run.run)
         # The requester may go away meanwhile; a stored run is executed all the same.
-        creation = RunCreation(new_run, self._dependencies)
+        creation = RunCreation(new_run, self._dependencies, is_sent=adopts is not None)
         if holder is None:
             creation.create_unclaimed()
         else:
-            holder.launch(_make_initial_snapshot(new_run, plan.workflow), creation)
+            holder.launch(_make_initial_snapshot(new_run, plan.workflow), creation, adopts)
         return await asyncio.shield(creation.created)
 
     async def claim_and_execute(self, run: UUID) -> bool:

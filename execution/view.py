@@ -107,7 +107,7 @@ class RunView:
         user: Name of the user it runs for.
         team: Primary key of the team acted for; None: none.
         kind: Kind of the caller's connection.
-        is_direct: Whether it is a single call that had to wait for approval.
+        is_direct: Whether it is a single call that became a run.
         status: Its status.
         version: Version of its workflow; each replan adds one.
         last_seq: Sequence number of its newest event.
@@ -201,7 +201,7 @@ class RunSummary:
         user: Name of the user it runs for.
         team: Primary key of the team acted for; None: none.
         status: Its status.
-        is_direct: Whether it is a single call that had to wait for approval.
+        is_direct: Whether it is a single call that became a run.
         tools: Canonical ids in workflow order, at most `MAX_TOOLS`.
         tasks_total: Number of tasks of its workflow.
         tasks_done: Number of finished tasks.

@@ -122,6 +122,7 @@ class Effects(IntentEffects):
         result_store: Stores results too large to send inline.
         admit_page: Lets a page of a server pass if it is as it was pinned.
         max_call_s: Longest time limit that a client may set for a call.
+        call_patience_s: Seconds after which a call goes on as a run; 0: as its client is known.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
         usage: How often a team called each tool, by primary key.
@@ -145,6 +146,7 @@ class Effects(IntentEffects):
     result_store: ResultStore
     result_link_bytes: int
     max_call_s: float
+    call_patience_s: float
     sealer: Sealer
     usage: Callable[[int | None], Mapping[int, int]]
     find_ranker: FindRanker

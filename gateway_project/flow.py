@@ -38,7 +38,8 @@ from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.intent.suggest import SuggestionView
 from gateway_project.runs import direct_call
 from gateway_project.runs import plan as run_plan
-from gateway_project.runs.direct_call import UserChannel
+from gateway_project.runs.continued_call import call_with_patience
+from gateway_project.runs.direct_call import Patience, UserChannel
 from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from gateway_project.server_instructions import share_instructions
@@ -268,31 +269,39 @@ async def call_tool(
     *,
     user_channel: UserChannel = direct_call.NO_USER,
     is_fresh: bool = False,
+    patience: Patience | None = None,
 ) -> CallOutcome:
     """Call an upstream tool; raises what `execution.call.call` raises.
 
     A call made ahead may answer it, unless the caller wants a new answer. Arguments in a wrong
     form are converted, or passed on if the server may judge them, as `CallOutcome.converted` says.
 
-    A call that needs approval becomes a run of its own; see `direct_call.conclude_call`.
+    A call that needs approval becomes a run of its own; see `direct_call.conclude_call`. So does
+    one that outlasts its client's patience; see `continued_call.call_with_patience`.
     """
     catalogue = effects.catalogue()
     request, converted, is_validated = convert_request(request, caller=caller, catalogue=catalogue)
+    make_call = partial(
+        call.call,
+        caller=caller,
+        catalogue=catalogue,
+        upstream=effects.upstream,
+        latest=effects.catalogue,
+        on_ended=partial(sinks.record_call, effects),
+        answer=partial(effects.speculation.answer, is_fresh=is_fresh),
+        passes_misfits=True,
+        is_validated=is_validated,
+    )
     try:
-        outcome = await call.call(
-            request,
-            caller=caller,
-            catalogue=catalogue,
-            upstream=effects.upstream,
-            latest=effects.catalogue,
-            on_ended=partial(sinks.record_call, effects),
-            answer=partial(effects.speculation.answer, is_fresh=is_fresh),
-            passes_misfits=True,
-            is_validated=is_validated,
-        )
+        if patience is None:
+            outcome = await make_call(request)
+        else:
+            outcome = await call_with_patience(
+                effects, caller, request, catalogue, make_call=make_call, patience=patience
+            )
     except ApprovalRequired:
         outcome = await direct_call.conclude_call(
-            effects, caller, request, user_channel=user_channel
+            effects, caller, request, user_channel=user_channel, patience=patience
         )
     else:
         sinks.record_result(effects, catalogue.tools[outcome.tool], caller, outcome.result)

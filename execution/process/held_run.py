@@ -19,6 +19,7 @@ from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
 from execution.process import load_results
+from execution.process.adopted_call import AdoptedCall
 from execution.process.progress_relay import ProgressRelay
 from execution.process.run_journal import RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
@@ -90,7 +91,7 @@ def count_slots(runs: Iterable[HeldRun]) -> Counter[SlotGroup | None]:
     return Counter(held.slot_group for held in runs)
 
 
-def build_executor_dependencies(
+def build_executor_dependencies(  # noqa: PLR0913 - collaborators, and what one run adds
     dependencies: RunDependencies,
     snapshot: RunSnapshot,
     *,
@@ -98,6 +99,7 @@ def build_executor_dependencies(
     call_slots: CallSlots,
     clock: Callable[[], datetime],
     reports: ProgressRelay,
+    adopted: AdoptedCall | None = None,
 ) -> ExecutorDependencies:
     """Build the dependencies with which a run is executed.
 
@@ -108,10 +110,13 @@ def build_executor_dependencies(
         call_slots: Limits calls.
         clock: Current time.
         reports: Relays progress; a call asks its server for it only while somebody follows.
+        adopted: The run's call, if it is in flight already; it needs no slot.
     """
     caller = snapshot.task_caller
 
     def prepare(tool: str, arguments: Mapping[str, Any]) -> call.PreparedCall:
+        if adopted is not None and not adopted.is_taken:
+            return adopted.prepared
         return call.prepare(
             UpstreamRequest.to_call(tool, arguments),
             caller=caller,
@@ -121,15 +126,18 @@ def build_executor_dependencies(
 
     return ExecutorDependencies(
         prepare=prepare,
-        invoke=lambda invocation: _make_call(dependencies, snapshot, invocation, reports),
+        invoke=lambda invocation: _make_call(
+            dependencies, snapshot, invocation, reports, adopted=adopted
+        ),
         journal=journal,
-        call_slots=call_slots,
+        call_slots=call_slots if adopted is None else CallSlots(total=1, per_server=1),
         clock=clock,
         reload_results=partial(
             load_results.load_result_roots, snapshot.run, sealer=dependencies.sealer
         ),
         batch_window_s=BATCH_WINDOW_S,
         slot_group=get_slot_group(caller),
+        is_sent=adopted is not None,
     )
 
 
@@ -138,10 +146,14 @@ async def _make_call(
     snapshot: RunSnapshot,
     invocation: Invocation,
     reports: ProgressRelay,
+    *,
+    adopted: AdoptedCall | None,
 ) -> CallOutcome:
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
         reports.publish(snapshot.run, *invocation.key, progress, total, message)
 
+    if adopted is not None and not adopted.is_taken:
+        return await adopted.conclude(report_progress)
     return await call.call(
         UpstreamRequest.to_call(
             invocation.tool,

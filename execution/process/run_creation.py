@@ -9,6 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from execution.changes import RunChanges
+from execution.process.adopted_call import CannotAdopt
 from execution.process.run_view_cache import RunViewCache
 from execution.run_dependencies import (
     RunDependencies,
@@ -16,6 +17,7 @@ from execution.run_dependencies import (
     retry_until_available,
     run_in_database,
 )
+from execution.status import TaskStatus
 from execution.store import leases, writing
 from execution.store import runs as run_store
 from execution.store.runs import FIRST_EPOCH, FIRST_VERSION, CreatedRun, NewRun
@@ -35,9 +37,13 @@ class RunCreation:
     Args:
         new: The requested run, owned by this process.
         dependencies: Of this process.
+        is_sent: Whether its only call is in flight already. It is then created with this call
+            recorded or not at all: another process would make the call again.
     """
 
-    def __init__(self, new: NewRun, dependencies: RunDependencies) -> None:
+    def __init__(
+        self, new: NewRun, dependencies: RunDependencies, *, is_sent: bool = False
+    ) -> None:
         self.created: asyncio.Future[CreatedRun] = asyncio.get_running_loop().create_future()
         """Resolves to the run, or to the error."""
         self.created.add_done_callback(_consume_exception)
@@ -45,6 +51,13 @@ class RunCreation:
         self._dependencies = dependencies
         self._creation_task: asyncio.Task[CreatedRun] | None = None
         self._is_answered = True
+        self._is_sent = is_sent
+
+    @property
+    def is_created(self) -> bool:
+        """Whether the requester knows that it exists."""
+        created = self.created
+        return created.done() and not created.cancelled() and created.exception() is None
 
     async def create_with_changes(self, changes: RunChanges) -> RunViewCache:
         """Create the run with its first changes.
@@ -57,6 +70,8 @@ class RunCreation:
         Raises:
             RunNotCreated: If an earlier request created it, or creation failed.
         """
+        if self._is_sent and all(one.status is not TaskStatus.RUNNING for one in changes.tasks):
+            raise RunNotCreated
         first = partial(
             writing.write_first_changes,
             changes=changes,
@@ -94,6 +109,10 @@ class RunCreation:
 
         If nothing was created here, the run is left to other processes.
         """
+        if self._is_sent and self._creation_task is None:
+            if not self.created.done():
+                self.created.set_exception(CannotAdopt())
+            return
         await asyncio.wait([self._creation_task or self.create_unclaimed()])
 
     def _start_creation(

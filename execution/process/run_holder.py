@@ -13,6 +13,7 @@ import structlog
 from execution.changes import RunFenced
 from execution.codes import INTERNAL_ERROR
 from execution.process import adopt, held_run, steady_clock
+from execution.process.adopted_call import AdoptedCall
 from execution.process.held_run import HeldRun, count_slots
 from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.process.progress_relay import ProgressRelay
@@ -97,11 +98,13 @@ class RunHolder:
             self.notify_run(run)
         self.claim_wanted.set()
 
-    def launch(self, snapshot: RunSnapshot, creation: RunCreation) -> None:
-        """Create a run and execute it from its start."""
+    def launch(
+        self, snapshot: RunSnapshot, creation: RunCreation, adopted: AdoptedCall | None = None
+    ) -> None:
+        """Create a run and execute it from its start, or from its call in flight."""
         self._start_run_task(
             snapshot.run,
-            self._execute_new(snapshot, creation),
+            self._execute_new(snapshot, creation, adopted),
             get_slot_group(snapshot.caller),
             create=creation.create_with_changes,
         )
@@ -290,13 +293,20 @@ class RunHolder:
             held.slot_group = slot_group
         return True
 
-    async def _execute_new(self, snapshot: RunSnapshot, creation: RunCreation) -> bool:
+    async def _execute_new(
+        self, snapshot: RunSnapshot, creation: RunCreation, adopted: AdoptedCall | None
+    ) -> bool:
         try:
             return await self._execute(
-                snapshot, clock=steady_clock.make_steady_clock(), creation=creation
+                snapshot,
+                clock=steady_clock.make_steady_clock(),
+                creation=creation,
+                adopted=adopted,
             )
         finally:
             await creation.ensure_settled()
+            if adopted is not None and not adopted.is_taken and creation.is_created:
+                adopted.sending.cancel()  # nobody waits for it: the run has ended or is lost
 
     async def _execute(
         self,
@@ -304,6 +314,7 @@ class RunHolder:
         *,
         clock: Callable[[], datetime],
         creation: RunCreation | None = None,
+        adopted: AdoptedCall | None = None,
     ) -> bool:
         """Execute a run until it is at rest, and release it."""
         held = self._runs[snapshot.run]
@@ -317,6 +328,7 @@ class RunHolder:
                 call_slots=self._call_slots,
                 clock=clock,
                 reports=self._reports,
+                adopted=adopted,
             ),
         )
         if self._is_closing:

@@ -65,6 +65,7 @@ class ExecutorDependencies:
         reload_results: Loads the result roots of tasks, items included.
         slot_group: Whose share the run's slots count against.
         batch_window_s: Seconds the end of a call may be delayed to share a write with others.
+        is_sent: Whether the run's only call is in flight already, and starts whatever happens.
     """
 
     prepare: Callable[[str, Mapping[str, Any]], PreparedCall]
@@ -75,3 +76,4 @@ class ExecutorDependencies:
     reload_results: Callable[[Collection[str]], Awaitable[Mapping[TaskKey, ResultRoot]]]
     slot_group: Hashable = None
     batch_window_s: float = 0.0
+    is_sent: bool = False

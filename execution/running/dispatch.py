@@ -139,7 +139,7 @@ class Dispatcher:
             self._post_update(
                 lambda at: self._state.record_cancellation(call.key, cancel_reason, at)
             )
-        elif self._controller.is_halted:
+        elif self._controller.is_halted and not self._dependencies.is_sent:
             self._calls.release_slot(call.server)
             self._post_update(lambda at: self._state.revert_call(call.key, at))
         else:

@@ -49,12 +49,13 @@ WITH made AS (
 INSERT INTO execution_workflowexecution (
     id, "user", team_id, tool_group, scopes, kind, is_direct, status, options, version,
     tasks_total, idempotency_key, request_digest, owner, epoch, lease_until, last_seq,
-    error_code, created_at, changed_at, deadline_at, learned_at)
+    error_code, created_at, changed_at, deadline_at, learned_at, delivered_at)
 VALUES (
     %(run)s, %(user)s, %(team)s, %(group)s, %(scopes)s, %(kind)s, %(is_direct)s, 'queued',
     %(options)s, %(version)s, %(tasks_total)s, %(key)s, %(request_digest)s, %(owner)s,
     %(epoch)s, now() + make_interval(secs => %(lease_s)s), 1, '', now(), now(),
-    now() + make_interval(secs => %(deadline_s)s), CASE WHEN NOT %(teaches)s THEN now() END)
+    now() + make_interval(secs => %(deadline_s)s), CASE WHEN NOT %(teaches)s THEN now() END,
+    CASE WHEN %(is_delivered)s THEN now() END)
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
 RETURNING id, created_at, deadline_at),
 tasks AS (
@@ -131,7 +132,8 @@ class NewRun:
         intent: Its intent; empty: none.
         options: Its options.
         idempotency_key: Idempotency key of the request; None: none.
-        is_direct: Whether it is a single call that must wait for approval.
+        is_direct: Whether it is a single call of a conversation.
+        is_delivered: Whether the same call, made again, is another one.
         owner: Process that holds it from the start; empty: any may claim it.
         lease_s: Length of the owner's lease in seconds.
         teaches: Whether it is learned from once it has ended.
@@ -145,6 +147,7 @@ class NewRun:
     options: RunOptions = field(default_factory=RunOptions)
     idempotency_key: str | None = None
     is_direct: bool = False
+    is_delivered: bool = False
     owner: str = ""
     lease_s: float = 0.0
     teaches: bool = True
@@ -240,6 +243,7 @@ def _build_row(new: NewRun, sealer: Sealer) -> dict[str, Any]:
         "scopes": json.dumps(sorted(new.caller.scopes)),
         "kind": new.caller.kind,
         "is_direct": new.is_direct,
+        "is_delivered": new.is_delivered,
         "options": json.dumps(options),
         "version": FIRST_VERSION,
         "tasks_total": len(new.tasks),

@@ -47,7 +47,7 @@ _SUMMARY: Final[dict[str, Any]] = {
         "status": {"enum": [status.value for status in RunStatus]},
         "user": _TEXT,
         "team": {"type": ["integer", "null"]},
-        "is_direct": {"type": "boolean", "description": "A single call that waited for approval"},
+        "is_direct": {"type": "boolean", "description": "A single call that became a run"},
         "tools": {"type": "array", "items": _TEXT, "description": "The first ones"},
         "more_tools": {"type": "integer"},
         "tasks": {"type": "integer"},

@@ -85,6 +85,22 @@ class ListingForm:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class CallWait:
+    """How long a client waits for the answer to a call, unless its file says otherwise.
+
+    Attributes:
+        stdio_s: Seconds until it gives up over stdio; 0: it waits for any call.
+        http_s: The same over HTTP.
+        extends: Whether each report of progress starts them anew.
+    """
+
+    stdio_s: float = 0.0
+    http_s: float = 0.0
+    extends: bool = False
+
+
+ENDLESS_WAIT: Final = CallWait()
 UNKNOWN_LISTING: Final = ListingForm()
 
 
@@ -118,6 +134,7 @@ class KnownClient:
         introductions: Beginnings of the name by which it introduces itself to servers.
         opening: Parameters of its `initialize`, if it waits too little for a gateway to load.
         listing: What it makes of listed tools.
+        call_wait: How long it waits for a call.
         joins_command: Whether its entry has the arguments in `command`, and an `environment`.
         own_fields: What Foregate's entry has beside its command.
         own_remote_entry: Foregate's entry with a running gateway, whose URL replaces the empty
@@ -150,6 +167,7 @@ class KnownClient:
     introductions: tuple[str, ...] = ()
     opening: Mapping[str, Any] = field(default_factory=dict)
     listing: ListingForm = UNKNOWN_LISTING
+    call_wait: CallWait = ENDLESS_WAIT
     joins_command: bool = False
     own_fields: Mapping[str, Any] = field(default_factory=dict)
     own_remote_entry: Mapping[str, Any] = field(default_factory=dict)

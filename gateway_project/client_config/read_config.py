@@ -314,6 +314,17 @@ def find_client_files(names: Sequence[str] = clients.CLIENT_NAMES) -> tuple[Dete
     return tuple(detected)
 
 
+def find_own_call_limit_s(client: str) -> float | None:
+    """Return the seconds that a client's files give a call of Foregate; None: they do not say."""
+    limits = [
+        entry.call_timeout_s
+        for detected in find_client_files((client,))
+        for entry in (detected.parsed.entries if detected.parsed else ())
+        if entry.call_timeout_s is not None and own_entry.is_own_entry(entry)
+    ]
+    return min(limits, default=None)
+
+
 def _read_origin_file(origin: str) -> ParsedConfig:
     try:
         path = Path(origin).expanduser()

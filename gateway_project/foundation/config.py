@@ -117,14 +117,13 @@ class Config(BaseSettings):
         default=30.0, gt=0, description="Seconds an upstream server may take to start and answer."
     )
     call_timeout_s: float = Field(
-        default=300.0,
-        gt=0,
-        description="Seconds without an answer or progress after which a tool call is cancelled.",
+        default=300.0, gt=0, description="Seconds of a tool call without answer or progress."
     )
     max_call_s: float = Field(
-        default=3_600.0,
-        gt=0,
-        description="Seconds after which a tool call is cancelled whatever progress it reports.",
+        default=3_600.0, gt=0, description="Seconds of a tool call whatever progress it reports."
+    )
+    call_patience_s: float = Field(
+        default=0.0, ge=0, description="Seconds until a call goes on as a run; 0: by its client."
     )
     idle_stop_s: float = Field(
         default=900.0,

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from mcp.server import ServerRequestContext
 
+from gateway_project.client_config.clients import ENDLESS_WAIT, KnownClient, find_introduced
+from gateway_project.client_config.read_config import find_own_call_limit_s
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.mcp import client_state, interaction
 from gateway_project.mcp.exposure_choice import ClientView, find_view
 from gateway_project.mcp.interaction import UpstreamOperation, UpstreamTurn
 from gateway_project.mcp.request_state import FindTarget, StateSubject
 from gateway_project.mcp.results import ServerReply
+from gateway_project.runs.direct_call import Patience
 from tools.upstream.downstream import Downstream
 from tools.upstream.request import UpstreamRequest
 
+MARGIN_S: Final = 8.0
+"""How much sooner than it would give up a client has its answer: on a busy machine a gateway reads
+its first request, and writes a run, only after seconds."""
 _RESERVED_PREFIXES = ("io.modelcontextprotocol/", "progressToken", "progress_token")
 """Prefixes of metadata that concerns only the hop from client to gateway."""
 _HOP_PARAMETERS = frozenset({"_meta", "inputResponses", "requestState"})
@@ -32,17 +41,51 @@ class ClientRequest:
         ctx: The SDK's context.
         effects: Effects that serve the request.
         caller: Whom the request acts for.
+        arrived_at: When it came, by the monotonic clock: it may have waited for the gateway.
     """
 
     ctx: ServerRequestContext[Any]
     effects: Effects
     caller: Caller
+    arrived_at: float = field(default_factory=time.monotonic)
 
     @cached_property
     def view(self) -> ClientView:
         """What the client is shown of servers' tools, as far as no choice is needed."""
         name, version = client_state.read_client(self.ctx)
         return find_view(self.effects.exposure, self.caller, name=name, version=version)
+
+    async def find_patience(self) -> Patience | None:
+        """Return how long the client waits for a call; None: for any, or that is not known."""
+        if setting_s := self.effects.call_patience_s:
+            return self._build_patience(setting_s)
+        client = find_introduced(client_state.read_client_name(self.ctx))
+        if client is None or client.call_wait is ENDLESS_WAIT:
+            return None
+        wait_s, extends = client.call_wait.http_s, client.call_wait.extends
+        if self.ctx.request is None:
+            own_s = await self._find_own_limit_s(client)
+            wait_s, extends = own_s or client.call_wait.stdio_s, extends and not own_s
+        return self._build_patience(wait_s - min(MARGIN_S, wait_s / 4), extends=extends)
+
+    async def limit_wait_s(self, wait_s: float) -> float:
+        """Return how long to wait for a run, no longer than the client waits for a call."""
+        patience = await self.find_patience() if wait_s else None
+        return wait_s if patience is None else min(wait_s, patience.left_s)
+
+    def _build_patience(self, call_s: float, *, extends: bool = False) -> Patience:
+        spent_s = time.monotonic() - self.arrived_at
+        return Patience(call_s=call_s, extends=extends, spent_s=spent_s)
+
+    async def _find_own_limit_s(self, client: KnownClient) -> float:
+        """Return the seconds that the client's files give a call, read once; 0: none."""
+        state = client_state.state_of(self.ctx)
+        if state.call_limit_s is None:
+            state.call_limit_s = 0.0
+            with suppress(OSError):  # such as a working folder that is gone
+                found_s = await run_in_worker_thread(find_own_call_limit_s, client.name)
+                state.call_limit_s = found_s or 0.0
+        return state.call_limit_s
 
     @property
     def forwardable_params(self) -> dict[str, Any]:

@@ -70,6 +70,7 @@ class ClientState:
         client_key: `Caller.client_key` of the client; None until it first subscribes.
         is_following: Whether it receives change notifications.
         capabilities: Forwarded capabilities that it declared; None until first read.
+        call_limit_s: Seconds that its files give a call of Foregate; 0: none, None: not read.
         ends_session: Whether its end is recorded as that of a session.
         at_end: What is run when the connection ends.
     """
@@ -80,6 +81,7 @@ class ClientState:
     client_key: SessionKey | None = None
     is_following: bool = False
     capabilities: Mapping[str, Any] | None = None
+    call_limit_s: float | None = None
     ends_session: bool = False
     at_end: AsyncExitStack = field(default_factory=AsyncExitStack)
     _bound: tuple[Caller, str | None, Caller] | None = None

@@ -42,6 +42,8 @@ from gateway_project.pass_through import (
     UnknownResource,
 )
 from gateway_project.result_store import UnknownResult
+from gateway_project.runs.continued_call import CallContinues
+from gateway_project.runs.direct_call import CallInProgress
 from gateway_project.runs.plan import WorkflowNotRunnable
 from tools.catalogue import UnknownTool
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
@@ -98,6 +100,8 @@ def collect_error_data(error: Exception) -> dict[str, Any]:
         data["problems"] = [dataclasses.asdict(problem) for problem in problems]
     if isinstance(error, ApprovalRequired):
         data |= error.data
+    if isinstance(error, CallContinues | CallInProgress):
+        data["run_id"] = str(error.run)
     if isinstance(error, ToolUnavailable) and error.findings:
         data["warnings"] = [strip_invisible(finding) for finding in error.findings]
     return data

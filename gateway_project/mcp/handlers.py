@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -73,6 +74,7 @@ async def handle_request(readiness: Readiness, ctx: Context) -> ServerReply | Ba
     """
     params: Mapping[str, Any] = ctx.params or {}
     args: Mapping[str, Any] = {}
+    arrived_at = time.monotonic()
     converted: list[Any] = []
     serve_meta_tool = (
         _META_TOOL_HANDLERS.get(params["name"]) if ctx.method == CALL_METHOD else None
@@ -84,7 +86,9 @@ async def handle_request(readiness: Readiness, ctx: Context) -> ServerReply | Ba
                 args, converted = arguments.read_arguments(params["name"], params.get("arguments"))
             gateway = await readiness.wait_for_gateway()
             caller = callers.caller_of(ctx, gateway)
-            request = ClientRequest(ctx=ctx, effects=gateway.effects, caller=caller)
+            request = ClientRequest(
+                ctx=ctx, effects=gateway.effects, caller=caller, arrived_at=arrived_at
+            )
             _record_end(request)
             if serve_meta_tool is None:
                 return await _METHOD_HANDLERS[ctx.method](request, params)
@@ -300,6 +304,7 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
             request.build_upstream_request(turn, params, timeout_s=timeout_s),
             user_channel=_make_user_channel(request, turn),
             is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
+            patience=await request.find_patience(),
         )
         server, _ = ids.split_id(outcome.tool)
         effects.item_lists.note_links(server, outcome.result.raw, caller=caller)

@@ -90,8 +90,10 @@ class ParkedCall(Generic[T]):
         """Put a question to the client and wait for its answer.
 
         Raises:
-            MCPError: If the call is aborted.
+            MCPError: If the call is aborted, or its client has its answer: it goes on as a run.
         """
+        if self.task is not None and self.task.done():
+            raise MCPError(INTERNAL_ERROR, "the client no longer waits for this call")
         self.question_count += 1
         key = f"ask-{self.question_count}"
         question = _ParkedQuestion(

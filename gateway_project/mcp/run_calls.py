@@ -54,6 +54,7 @@ log = structlog.get_logger(__name__)
 async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     """Serve run_workflow."""
     run_request = arguments.read_run_request(args)
+    run_request = replace(run_request, wait_s=await request.limit_wait_s(run_request.wait_s))
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
         watch = make_watcher(request.effects.runs, request.caller, turn.progress)
@@ -87,7 +88,7 @@ async def read_workflow(request: ClientRequest, args: Mapping[str, Any]) -> Serv
 
 async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     """Serve get_run."""
-    wait_s = float(args.get("wait_s", 0))
+    wait_s = await request.limit_wait_s(float(args.get("wait_s", 0)))
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
         watch = make_watcher(request.effects.runs, request.caller, turn.progress)
@@ -102,6 +103,7 @@ async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerRepl
 async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     """Serve control_run; only a person decides approvals, here the client's user."""
     control = arguments.read_control_request(args)
+    control = replace(control, wait_s=await request.limit_wait_s(control.wait_s))
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
         if control.action in _USER_ACTIONS:

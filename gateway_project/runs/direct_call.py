@@ -1,9 +1,10 @@
-"""A direct call that needs approval: a run of one task whose result is delivered once."""
+"""A direct call that becomes a run of one task, and one that does as it needs approval."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -21,13 +22,16 @@ from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_validation_thread
 from gateway_project.foundation.references import escape_literals
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs.request import MAX_WAIT_S, WatchRun, watch_nothing
+from tools.catalogue import Catalogue
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.result import UpstreamResult
 
 TASK_ID: Final = "call"
 """Id of the run's only task."""
 MS_PER_S: Final = 1_000
+MIN_PATIENCE_S: Final = 0.1
 
 ConsultUser = Callable[[Sequence[ApprovalView]], Awaitable[bool]]
 """Asks the caller's user about pending approvals; returns whether any was decided."""
@@ -52,6 +56,26 @@ class UserChannel:
 
 
 NO_USER: Final = UserChannel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long a client waits for the answer to a call.
+
+    Attributes:
+        call_s: Seconds after which it has its answer, so that it does not give up.
+        extends: Whether each report of progress that it gets starts them anew.
+        spent_s: Seconds that it has waited already.
+    """
+
+    call_s: float
+    extends: bool = False
+    spent_s: float = 0.0
+
+    @property
+    def left_s(self) -> float:
+        """Seconds that are left; never none, since most calls take only a moment."""
+        return max(self.call_s - self.spent_s, MIN_PATIENCE_S)
 
 
 class DirectCallFailed(CallError):
@@ -87,6 +111,7 @@ async def conclude_call(
     request: UpstreamRequest,
     *,
     user_channel: UserChannel = NO_USER,
+    patience: Patience | None = None,
 ) -> CallOutcome:
     """Make a call once a person approves it, and return its outcome, once.
 
@@ -99,6 +124,7 @@ async def conclude_call(
         caller: Whose call it is.
         request: The tool and its arguments.
         user_channel: How the caller's user is asked.
+        patience: Of the client, for the call and again after each decision.
 
     Raises:
         UnknownTool: If no such tool is visible to the caller.
@@ -107,9 +133,10 @@ async def conclude_call(
         RunsUnavailable: If the database is away; then nothing is called.
     """
     run = await _start_or_find_run(effects, caller, request)
-    view = await _wait_until_settled(effects, caller, run, user_channel)
+    wait_s = MAX_WAIT_S if patience is None else min(patience.left_s, MAX_WAIT_S)
+    view = await _wait_until_settled(effects, caller, run, user_channel, wait_s)
     while view.pending_approvals and await user_channel.consult(view.pending_approvals):
-        view = await _wait_until_settled(effects, caller, run, user_channel)
+        view = await _wait_until_settled(effects, caller, run, user_channel, wait_s)
     if view.pending_approvals:
         raise await _build_required_error(view.pending_approvals[0], effects)
     task = view.tasks[0]
@@ -121,35 +148,41 @@ async def conclude_call(
 
 async def _start_or_find_run(effects: Effects, caller: Caller, request: UpstreamRequest) -> UUID:
     """Return the run of this call: a new one, or that of an identical earlier call."""
-    catalogue, options = effects.catalogue(), RunOptions()
+    catalogue = effects.catalogue()
     admission = await call.admit(request, caller=caller, catalogue=catalogue)
-
-    def prepare() -> tuple[PreparedCall, Plan]:
-        prepared = call.prepare(
-            request,
-            caller=caller,
-            catalogue=catalogue,
-            digest=effects.sealer.digest,
-            is_validated=True,
-        )
-        workflow = _make_workflow(prepared.tool, request)
-        planned = plan.plan_workflow(
-            workflow, options, caller=caller, catalogue=catalogue, validated={TASK_ID}
-        )
-        return prepared, planned
-
+    plan_call = partial(
+        plan_admitted_call, request, caller=caller, catalogue=catalogue, sealer=effects.sealer
+    )
     if admission.is_small:
-        prepared, planned = prepare()
+        prepared, planned = plan_call()
     else:
-        prepared, planned = await run_in_validation_thread((caller.user, caller.team), prepare)
+        prepared, planned = await run_in_validation_thread((caller.user, caller.team), plan_call)
     key = f"direct {prepared.definition_hash} {prepared.arguments_digest} {prepared.tool}"
     try:
         started = await effects.runs.start(
-            caller, planned, options=options, idempotency_key=key, is_direct=True
+            caller, planned, options=RunOptions(), idempotency_key=key, is_direct=True
         )
     except run_store.IdempotencyConflict as conflict:
         return conflict.run  # the same call with another time limit
     return started.run
+
+
+def plan_admitted_call(
+    request: UpstreamRequest, *, caller: Caller, catalogue: Catalogue, sealer: Sealer
+) -> tuple[PreparedCall, Plan]:
+    """Return a call that was admitted by this catalogue, and the plan of a run that makes it.
+
+    Raises:
+        InvalidWorkflow: If its arguments are too much for a run.
+    """
+    prepared = call.prepare(
+        request, caller=caller, catalogue=catalogue, digest=sealer.digest, is_validated=True
+    )
+    workflow = _make_workflow(prepared.tool, request)
+    planned = plan.plan_workflow(
+        workflow, RunOptions(), caller=caller, catalogue=catalogue, validated={TASK_ID}
+    )
+    return prepared, planned
 
 
 def _make_workflow(tool: str, request: UpstreamRequest) -> Workflow:
@@ -161,10 +194,10 @@ def _make_workflow(tool: str, request: UpstreamRequest) -> Workflow:
 
 
 async def _wait_until_settled(
-    effects: Effects, caller: Caller, run: UUID, user_channel: UserChannel
+    effects: Effects, caller: Caller, run: UUID, user_channel: UserChannel, wait_s: float
 ) -> RunView:
     async with user_channel.watch(run):
-        return await effects.runs.wait(caller, run, wait_s=MAX_WAIT_S)
+        return await effects.runs.wait(caller, run, wait_s=wait_s)
 
 
 async def _build_required_error(approval: ApprovalView, effects: Effects) -> ApprovalRequired:

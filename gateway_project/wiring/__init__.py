@@ -190,6 +190,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             result_store=ResultStore(config.home / "results", current.sealer),
             result_link_bytes=config.result_link_bytes,
             max_call_s=config.max_call_s,
+            call_patience_s=config.call_patience_s,
             sealer=current.sealer,
             open_console=partial(_open_console, config),
             topology=keeper.graph.topology,

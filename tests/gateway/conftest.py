@@ -77,6 +77,7 @@ class World:
     requests: FakeRequests = field(default_factory=FakeRequests)
     result_link_bytes: int = 0
     max_call_s: float = 3_600.0
+    call_patience_s: float = 0.0
     home: Path
     list_wait_s: float = PATIENCE_S
     lists: ItemLists | None = None
@@ -160,6 +161,7 @@ class World:
             result_store=ResultStore(self.home / "results", self.sealer),
             result_link_bytes=self.result_link_bytes,
             max_call_s=self.max_call_s,
+            call_patience_s=self.call_patience_s,
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
             usage=lambda _team: self.usage,
