@@ -117,6 +117,10 @@ _PUTTING: Final = normalize_words(["write", "replace", "move", "mv", "overwrite"
 _RELATIVE_LIST: Final = "that which what whatever who whose whom by if unless falls wenn"
 _RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
+_FROM: Final = frozenset(["from", "von", "aus", "vom", "de", "desde"])
+_GIVING: Final = normalize_words(["from", "source", "sender", "origin", "payer", "account"])
+"""Words of parameters that take what stands behind those: who pays is not who is paid."""
+_OWNER: Final = re.compile(r"['’]s$")  # noqa: RUF001
 _BREAK_LIST: Final = (
     "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no"
 )
@@ -234,6 +238,7 @@ class _Place(NamedTuple):
     """Where a request states a value: the words before it, and whether others rule it out."""
 
     before: frozenset[str]
+    lead: str = ""
     has_rules: bool = False
     is_of_another: bool = False
     is_excluded: bool = False
@@ -246,7 +251,9 @@ def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Pl
     return _Place(
         before=frozenset(words[:1] + words[2:] if words[1:2] == ["that"] else words),
         has_rules=value.kind in _OWN_RULES or (first, end) == (0, len(part)),
-        is_of_another=_ANOTHER_AFTER.match(part, end) is not None,
+        lead=words[-1] if words else "",
+        is_of_another=_ANOTHER_AFTER.match(part, end) is not None
+        or _OWNER.search(value.text) is not None,
         is_excluded=ANOTHER_BEFORE.search(part, max(0, first - MAX_LEAD_CHARS), first) is not None
         or (isinstance(value.value, list) and not _BREAKS.isdisjoint(inside)),
     )
@@ -257,6 +264,8 @@ def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bo
     if place.has_rules and not may_destroy(step):
         return True
     if place.is_excluded and may_destroy(step):
+        return False
+    if place.lead in _FROM and is_grave(step) and not parameter.name_words & _GIVING:
         return False
     is_place = is_scope_parameter(step, parameter) or is_workspace_parameter(step, parameter)
     if place.has_rules or is_place or not _removes(step):
