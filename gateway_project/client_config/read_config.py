@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from gateway_project.client_config import (
     clients,
-    edit_yaml,
     entry,
     extension,
     jsonc,
@@ -25,6 +24,7 @@ from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.jsonc import JsonObject
 from gateway_project.client_config.placeholders import OWN_SYNTAX, PlaceholderTranslator
 from gateway_project.client_config.raw_file import MissingConfig, UnreadableConfig
+from gateway_project.foundation import yaml_text
 
 CLAUDE_CODE: Final = clients.CLIENTS["claude-code"]
 
@@ -180,7 +180,7 @@ def parse_config(
 def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
     try:
         if client and client.file_format != "json":
-            return tomllib.loads(text) if client.file_format == "toml" else edit_yaml.parse(text)
+            return tomllib.loads(text) if client.file_format == "toml" else yaml_text.parse(text)
         is_empty = jsonc.skip_trivia(text, 0) == len(text)
         return JsonObject() if is_empty else jsonc.loads(text)
     except JSONDecodeError as error:

@@ -40,6 +40,7 @@ from gateway_project.pass_through import (
     ReadNotPermitted,
     UnknownPrompt,
     UnknownResource,
+    UnknownSkill,
 )
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.plan import WorkflowNotRunnable
@@ -66,6 +67,7 @@ _INVALID_PARAMS_ERRORS: Final = (
     InvalidCursor,
     InvalidRequestState,
     UnknownPrompt,
+    UnknownSkill,
 )
 
 _LONGER_CALLS: Final = (

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_project.client_config import edit_yaml
+from gateway_project.foundation import yaml_text
 
 ENTRY = {"type": "stdio", "cmd": "py", "args": ["manage.py", "a: b"], "envs": {"HOME": "/é h"}}
 BLOCK = (
@@ -103,7 +104,7 @@ def test_a_missing_entry_cannot_be_removed():
 
 def test_scalars_are_those_of_the_core_schema():
     text = "[yes, on, 2026-01-01, 010, 0o10, 0x1F, 1_000, -1.5e3, .5, true, NULL, ~, '7', 1:30, =]"
-    assert edit_yaml.parse(text) == [
+    assert yaml_text.parse(text) == [
         *("yes", "on", "2026-01-01", 10, 8, 31, "1_000", -1500.0, 0.5, True, None, None, "7"),
         *("1:30", "="),
     ]
