@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from tests.journeys.conformance import suite
 from tests.journeys.gateways import Installation, fixture_server
 from tests.journeys.test_http import process
 from tests.skill_client import send
@@ -20,6 +21,9 @@ from tests.skill_client import send
 REFUNDS: Final = "skill://foregate/docs/acme/refunds/SKILL.md"
 FOLDER: Final = REFUNDS.removesuffix("/SKILL.md")
 LETTER: Final = f"{FOLDER}/templates/letter.md"
+SCENARIOS: Final = tuple(
+    f"sep-2640-skills-{part}" for part in ("directory", "enumeration", "manifest")
+)
 HEAD: Final = "---\nname: {name}\ndescription: Says how to {name}.\nversion: 2\n---\n"
 
 pytestmark = pytest.mark.full
@@ -100,6 +104,17 @@ async def test_a_changed_skill_is_kept_back_until_a_person_approves_it(
         assert "+Dear Sir," in shown
         assert await read(client, LETTER) == "Dear Sir,\n"
         assert await list_uris(client) == [REFUNDS]
+
+
+def test_the_suite_finds_no_rule_of_the_extension_broken(
+    stage: Installation, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    results = tmp_path_factory.mktemp("results")
+    with process(stage, "run_gateway", "--http", "127.0.0.1:0", "--no-auth") as (_, line):
+        report = suite.check_scenarios(line.split()[1], SCENARIOS, "2026-07-28", results)
+    assert report.scenarios == frozenset(SCENARIOS)
+    assert report.faults == ()
+    assert (report.counts["SUCCESS"], report.counts["SKIPPED"]) == (45, 0), report.summary
 
 
 async def test_a_skill_that_is_not_listed_is_pinned_when_it_is_asked_for(

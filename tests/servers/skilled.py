@@ -86,7 +86,10 @@ async def read(_: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
 
 
 async def list_resources(_: Any, __: PaginatedRequestParams | None) -> ListResourcesResult:
-    own = [Resource(uri=uri, name=uri.split("/")[-2]) for uri in skills()]
+    own = [
+        Resource(uri=uri, mime_type="text/markdown", **skill["frontmatter"])
+        for uri, skill in skills().items()
+    ]
     return ListResourcesResult(resources=[*own, Resource(uri="note://plain", name="plain")])
 
 
