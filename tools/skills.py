@@ -206,10 +206,11 @@ def read_bytes(result: Mapping[str, Any]) -> bytes | None:
     try:
         if isinstance(text, str) and blob is None:
             return text.encode()
-        is_blob = isinstance(blob, str) and text is None
-        return base64.b64decode(blob, validate=True) if is_blob else None
+        if isinstance(blob, str) and text is None:
+            return base64.b64decode(blob, validate=True)
     except (UnicodeEncodeError, binascii.Error):
-        return None
+        pass
+    return None
 
 
 def matches(file: Mapping[str, Any], content: bytes | None) -> bool:

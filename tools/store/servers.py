@@ -24,9 +24,7 @@ from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
 MAX_VERSION_LENGTH = 20
-CAPABILITIES = frozenset(
-    {"completions", "logging", "prompts", "resources", "tools", skills.EXTENSION}
-)
+CAPABILITIES = {"completions", "logging", "prompts", "resources", "tools", skills.EXTENSION}
 SEALED_COLUMNS = {
     "env": "env_sealed",
     "headers": "headers_sealed",
