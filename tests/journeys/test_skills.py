@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.journeys.conformance import suite
-from tests.journeys.gateways import Installation, fixture_server
+from tests.journeys.gateways import JOURNEY_S, Installation, fixture_server
 from tests.journeys.test_http import process
 from tests.skill_client import send
 
@@ -106,12 +107,30 @@ async def test_a_changed_skill_is_kept_back_until_a_person_approves_it(
         assert await list_uris(client) == [REFUNDS]
 
 
+def verify_with_inspector(url: str) -> str:
+    """Return what the official client says of all skills, which it reads and compares."""
+    launcher = suite.FETCHED / "inspector" / "clients" / "launcher" / "build" / "index.js"
+    node, _ = suite.command()
+    asked = ("--cli", url, "--transport", "http", "--method", "skills/list", "--verify")
+    done = subprocess.run(
+        [node, str(launcher), *asked],
+        capture_output=True,
+        text=True,
+        timeout=JOURNEY_S,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.stdout + done.stderr
+
+
 def test_the_suite_finds_no_rule_of_the_extension_broken(
     stage: Installation, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     results = tmp_path_factory.mktemp("results")
     with process(stage, "run_gateway", "--http", "127.0.0.1:0", "--no-auth") as (_, line):
         report = suite.check_scenarios(line.split()[1], SCENARIOS, "2026-07-28", results)
+        shown = verify_with_inspector(line.split()[1])
+    assert "Verified 1 skill and 2 files: no conformance errors." in shown
     assert report.scenarios == frozenset(SCENARIOS)
     assert report.faults == ()
     assert (report.counts["SUCCESS"], report.counts["SKIPPED"]) == (45, 0), report.summary
