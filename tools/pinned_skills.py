@@ -153,11 +153,13 @@ class SkillGate:
         if not found:
             return
         content = skills.read_bytes(result)
-        for entry in require_approved(server, uri, found).values():
+        approved = require_approved(server, uri, found)
+        for entry in approved.values():
             file = skills.find_file(entry, uri)
             if file is not None and await run_in_worker_thread(skills.matches, file, content):
                 return
-            await refresh(entry["uri"])  # raises if its entry differs
+        for skill in approved:
+            await refresh(skill)  # raises if its entry differs
         raise _refuse(server, uri, "is not what its skill says it is")
 
     async def _record(self, server: str, entry: Entry, digest: str, read: ReadFile) -> str:

@@ -117,6 +117,23 @@ async def test_a_file_that_a_skill_does_not_list_is_a_change_of_it():
         await folder.admit_file("new")
 
 
+async def test_a_file_of_a_skill_in_another_passes_by_either_of_them():
+    inner = Folder()
+    inner.files = {"in/SKILL.md": "---\nname: in\ndescription: x\n---\n"}
+    own = inner.entry() | {
+        "uri": "skill://notes/in/SKILL.md", "frontmatter": {"name": "in", "description": "x"}
+    }  # fmt: skip
+    outer = Folder(**inner.files)
+    await outer.admit()
+    outer.files["more"] = "changed"
+    with pytest.raises(SkillUnavailable, match="changed since"):
+        await outer.admit()
+    with pytest.raises(SkillUnavailable, match="changed since"):
+        await outer.admit_file("in/SKILL.md")
+    await GATE.admit("s", own, inner.read_file)
+    await outer.admit_file("in/SKILL.md")
+
+
 async def test_a_file_that_is_not_what_its_entry_says_never_passes():
     folder = Folder(more="x")
     await folder.admit()
