@@ -25,6 +25,7 @@ from learning.thresholds.in_force import ThresholdInForce, find_default_threshol
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
 from tools.pinned_pages import AdmitPage
+from tools.pinned_skills import SkillGate
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Effects(IntentEffects):
             announced; at once if that is nothing.
         result_store: Stores results too large to send inline.
         admit_page: Lets a page of a server pass if it is as it was pinned.
+        skills: Lets skills of servers pass if they are as they were pinned.
         max_call_s: Longest time limit that a client may set for a call.
         call_patience_s: Seconds after which a call goes on as a run; 0: as its client is known.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
@@ -143,6 +145,7 @@ class Effects(IntentEffects):
     requests: UpstreamPool
     item_lists: ItemLists
     admit_page: AdmitPage
+    skills: SkillGate
     result_store: ResultStore
     result_link_bytes: int
     max_call_s: float

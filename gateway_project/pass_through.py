@@ -15,7 +15,7 @@ from execution import call
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
-from tools import ids, resource_uris, ui_pages
+from tools import ids, resource_uris, skills, ui_pages
 from tools.catalogue import CatalogueServer
 from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
@@ -26,6 +26,8 @@ from tools.upstream.listing import ItemListing
 from tools.upstream.request import UpstreamRequest
 
 READ_SCOPE: Final = "read"
+_OWN_SCHEMES: Final = (resource_uris.UI_SCHEME, resource_uris.SKILL_SCHEME)
+"""Of pages and skills, which are named by their server in any case."""
 _TEXT_KEYS: Final = ("description", "title")
 
 
@@ -105,6 +107,15 @@ class UnknownPrompt(PassThroughError):
             f"no prompt {name!r}; prompts/list shows what exists{advice if missing else ''}",
             name=name,
         )
+
+
+class UnknownSkill(PassThroughError):
+    """No server visible to the caller has it."""
+
+    code = "unknown_skill"
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"no skill or folder {uri!r}; skills/list shows what exists", uri=uri)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +250,64 @@ async def find_prompt(
     raise UnknownPrompt(name, missing=listed.missing)
 
 
+async def list_skills(effects: Effects, caller: Caller, downstream: Downstream) -> ListedItems:
+    """Return the skills of all servers visible to the caller, as their servers list them.
+
+    Raises:
+        ReadNotPermitted: If the caller lacks the scope.
+    """
+    servers = [one for one in _visible_servers(effects, caller) if _has_skills(effects, one)]
+    return await effects.item_lists.gather_lists(
+        servers, "skills", caller=caller, downstream=downstream
+    )
+
+
+async def find_skill(
+    effects: Effects, caller: Caller, downstream: Downstream, uri: str
+) -> ResourceAddress:
+    """Resolve the URI of a skill, or of its folders: exposed, or its own if one server lists it.
+
+    Raises:
+        ReadNotPermitted: If the caller lacks the scope.
+        UnknownSkill: If no server with skills has it.
+        AmbiguousResource: If several have it.
+    """
+    address = resource_uris.parse_uri(uri)
+    if address is not None:
+        for server in _visible_servers(effects, caller):
+            if server.name == address.server and _has_skills(effects, server):
+                return address
+        raise UnknownSkill(uri)
+    listed = await list_skills(effects, caller, downstream)
+    candidates = (uri, *skills.find_candidates(uri))
+    found = [
+        ResourceAddress(server=name, uri=uri)
+        for name, listing in listed.by_server.items()
+        if any(item["uri"] in candidates for item in _iterate_named_items(listing, "uri"))
+    ]
+    if len(found) > 1:
+        raise AmbiguousResource(uri, found)
+    if not found:
+        raise UnknownSkill(uri)
+    return found[0]
+
+
+def may_have_skills(effects: Effects, server: str) -> bool:
+    """Whether what is read of a server may be a file of a skill."""
+    found = effects.catalogue().servers.get(server)
+    return found is not None and _has_skills(effects, found)
+
+
+def _has_skills(effects: Effects, server: CatalogueServer) -> bool:
+    """Whether a server declared skills when it was connected last, or does now."""
+    if skills.EXTENSION in (server.capabilities or ()):
+        return True
+    try:
+        return skills.declares(effects.requests.get_capabilities(server.name))
+    except UpstreamError:  # not in the pool yet, or no longer
+        return False
+
+
 async def read_stored_result(effects: Effects, caller: Caller, result_id: str) -> str:
     """Return a result that was too large to send inline, as JSON.
 
@@ -330,7 +399,7 @@ async def _list_items(
     for server in servers:
         for item in _iterate_named_items(listed.by_server.get(server.name), field):
             own = item[field]
-            is_named_so = server.unprefixed and not ui_pages.is_page(own)
+            is_named_so = server.unprefixed and not own.startswith(_OWN_SCHEMES)
             items.append(
                 _expose_item(item, field, own if is_named_so else exposed(server.name, own))
             )

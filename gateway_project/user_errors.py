@@ -33,6 +33,7 @@ from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.foreign_text import quote_foreign
 from tools.pinned_pages import PageUnavailable
+from tools.pinned_skills import SkillUnavailable
 from tools.query_text import QueryError
 from tools.store.danger import UnknownOperation
 from tools.store.servers import UnknownServerRow
@@ -56,6 +57,7 @@ ERRORS_WITH_CODE: Final = (
     NotReady,
     WorkflowNotRunnable,
     PageUnavailable,
+    SkillUnavailable,
     PassThroughError,
     RegistrationNotPermitted,
     RunsUnavailable,

@@ -1,4 +1,4 @@
-"""Lists of resources, templates and prompts, fetched on request and cached until they change.
+"""Lists of resources, templates, prompts and skills, fetched on request and cached.
 
 No server is started for a list that is stored, or to learn whether it lists anything at all: its
 stored list is used until it runs for another reason, and is then fetched again.
@@ -31,7 +31,7 @@ from gateway_project.foundation.task_group import TaskGroup
 from tools.catalogue import CatalogueServer
 from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
-from tools.upstream.kinds import ItemKind
+from tools.upstream.kinds import ITEMS, ItemKind, name_capabilities
 from tools.upstream.listing import ItemListing
 
 if TYPE_CHECKING:
@@ -48,12 +48,6 @@ MAX_LINKS_OF_RESULT: Final = 200
 MAX_LINK_CHARS: Final = 2_000
 MAX_PARTS: Final = 2_000
 """Parts of a result that are looked through for links: some 0.5 ms."""
-_CAPABILITY_OF_KIND: Final[Mapping[ItemKind, str]] = {
-    "resources": "resources",
-    "templates": "resources",
-    "prompts": "prompts",
-}
-
 log = structlog.get_logger(__name__)
 
 ListKey = tuple[str, ItemKind, "SupervisorKey | None"]
@@ -218,7 +212,7 @@ class ItemLists:
                 if (
                     cached.is_shared
                     and cached.fetch_task is None
-                    and _CAPABILITY_OF_KIND[kind] in capabilities
+                    and ITEMS[kind].capability in capabilities
                 ):
                     self._start_fetch(server, kind, cached, caller=GATEWAY, is_requested=False)
 
@@ -254,7 +248,7 @@ class ItemLists:
         self._drop_oldest()
         live = self._find_capabilities(server.name)
         capabilities = server.capabilities if live is None else live
-        if capabilities is not None and _CAPABILITY_OF_KIND[kind] not in capabilities:
+        if capabilities is not None and ITEMS[kind].capability not in capabilities:
             cached.listing, cached.is_fresh = ItemListing(), True
         elif self._is_due(cached) and (capabilities is not None or self._is_running(server.name)):
             asking = GATEWAY if cached.is_shared else caller
@@ -271,11 +265,12 @@ class ItemLists:
         except UpstreamError:  # not in the pool yet, or no longer
             return caller.client_key if server.is_private else None
 
-    def _find_capabilities(self, server: str) -> Mapping[str, Any] | None:
+    def _find_capabilities(self, server: str) -> frozenset[str] | None:
         try:
-            return self._requests.get_capabilities(server)
+            declared = self._requests.get_capabilities(server)
         except UpstreamError:  # not in the pool yet, or no longer
             return None
+        return None if declared is None else name_capabilities(declared)
 
     def _is_running(self, server: str) -> bool:
         try:

@@ -28,13 +28,18 @@ LOAD_TIMEOUT_S: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
-async def discover_items(pool: UpstreamPool, server: str, capabilities: Collection[str]) -> None:
+async def discover_items(
+    pool: UpstreamPool, server: str, capabilities: Collection[str]
+) -> Mapping[str, ItemListing]:
     """Fetch and store the lists of a running server; on failure the stored ones stay.
 
     Args:
         pool: Open connections.
         server: Its name.
         capabilities: Its declared capabilities.
+
+    Returns:
+        The lists, as far as they could be fetched.
     """
     lists: dict[str, ItemListing] = {}
     try:
@@ -47,6 +52,7 @@ async def discover_items(pool: UpstreamPool, server: str, capabilities: Collecti
             "server.items_not_listed", server=server, error=f"not within {DISCOVERY_TIMEOUT_S:g} s"
         )
     await _store_items(server, lists)
+    return lists
 
 
 async def _list_items(pool: UpstreamPool, server: str, kind: ItemKind) -> dict[str, ItemListing]:

@@ -148,7 +148,7 @@ async def _discover_page(
     pool: UpstreamPool, gate: PageGate, server: str, uri: str, listed: Mapping[str, Any] | None
 ) -> None:
     try:
-        raw = await pool.read_page(server, uri)
+        raw = await pool.read_for_pin(server, "resources/read", {"uri": uri})
         page = ui_pages.complete_contents(raw, uri=uri, listed=listed, shown_as=uri)
         await gate.admit(server, uri, page)
     except (PageUnavailable, UpstreamError) as error:

@@ -5,7 +5,8 @@ A URI template cannot be escaped: the client expands it, escaping inserted value
 unescaped after a mark with which no escaped URI begins.
 
 Hosts show pages only of the scheme `ui://`, so the gateway's URIs of those keep it:
-`ui://foregate/server/…`.
+`ui://foregate/server/…`. Files of skills refer to each other by relative paths, and a skill's
+folder has its name, so the URIs of those keep the path: `skill://foregate/server/…`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 PREFIX = "foregate://"
 UI_SCHEME = "ui://"
 UI_PREFIX = "ui://foregate/"
+SKILL_SCHEME = "skill://"
+SKILL_PREFIX = "skill://foregate/"
 RESULT_HOST = "result"
 TEMPLATE_MARK = "~"
 MAX_TEMPLATE_LENGTH = 2_000
@@ -61,12 +64,29 @@ def exposed_uri(server: str, uri: str) -> str:
         'foregate://docs/file%3A%2F%2F%2Fa%20b'
         >>> exposed_uri("docs", "ui://clock/face.html")
         'ui://foregate/docs/clock%2Fface.html'
+        >>> exposed_uri("docs", "skill://refunds/SKILL.md")
+        'skill://foregate/docs/refunds/SKILL.md'
     """
+    if uri.startswith(SKILL_SCHEME) and uri != SKILL_SCHEME and uri.isprintable():
+        return exposed_skill_uri(server, uri)
     prefix, rest = _split_scheme(uri)
     path = quote(rest, safe="", errors="surrogatepass")
     if path.startswith(TEMPLATE_MARK):
         path = f"%7E{path[1:]}"
     return f"{prefix}{_encode_authority(server)}/{path}"
+
+
+def exposed_skill_uri(server: str, uri: str) -> str:
+    """Return the URI under which clients see a file or folder of a skill, of any scheme.
+
+    Example:
+        >>> exposed_skill_uri("docs", "github://acme/refunds/SKILL.md")
+        'skill://foregate/docs/~github/acme/refunds/SKILL.md'
+    """
+    scheme, _, path = uri.partition("://")
+    is_own = uri.startswith(SKILL_SCHEME) and not path.startswith(TEMPLATE_MARK)
+    shown = path if is_own else f"{TEMPLATE_MARK}{scheme}/{path}"
+    return f"{SKILL_PREFIX}{_encode_authority(server)}/{shown}"
 
 
 def exposed_template(server: str, template: str) -> str:
@@ -90,15 +110,22 @@ def parse_uri(uri: str) -> ResourceAddress | None:
         ResourceAddress(server='docs', uri='file:///a%20b')
         >>> parse_uri("ui://foregate/docs/clock%2Fface.html")
         ResourceAddress(server='docs', uri='ui://clock/face.html')
+        >>> parse_uri("skill://foregate/docs/refunds/SKILL.md")
+        ResourceAddress(server='docs', uri='skill://refunds/SKILL.md')
         >>> parse_uri("file:///a")
     """
-    prefix = next((one for one in (PREFIX, UI_PREFIX) if uri.startswith(one)), None)
+    prefixes = (PREFIX, UI_PREFIX, SKILL_PREFIX)
+    prefix = next((one for one in prefixes if uri.startswith(one)), None)
     if prefix is None:
         return None
     authority, slash, path = uri[len(prefix) :].partition("/")
     if not (authority and slash and path):
         return None
     raw = path.startswith(TEMPLATE_MARK)
+    if prefix == SKILL_PREFIX:
+        scheme, _, rest = path[1:].partition("/") if raw else ("skill", "", path)
+        server = unquote(authority, errors="surrogatepass")
+        return ResourceAddress(server=server, uri=f"{scheme}://{rest}")
     original = path[1:] if raw else unquote(path, errors="surrogatepass")
     if prefix == UI_PREFIX:
         original = f"{UI_SCHEME}{original}"

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -112,7 +112,7 @@ class KnownClient:
         name: Name on the command line.
         title: Display name.
         servers_key: Member of the file that holds the servers.
-        is_toml: Whether the file is TOML; else it is JSON with comments.
+        file_format: What the file is: JSON with comments, TOML or YAML.
         holders: Paths within the file to objects that hold `servers` too.
         project_file: File below a project's folder; empty if there is none.
         more_project_files: Patterns of other files below a project's folder that are read.
@@ -122,7 +122,7 @@ class KnownClient:
         library_files: Files below ~/Library/Application Support on macOS.
         roaming_files: Files below %APPDATA% on Windows, for users of WSL.
         folder_override: Variable that names another folder, and the file below it; replaces
-            `home_files`.
+            `home_files` and `config_files`.
         file_names: Names by which a file of it is recognized.
         folders: Folders, in lower case, by which a file in them is.
         syntax: Placeholders that it replaces in the texts of an entry.
@@ -136,6 +136,9 @@ class KnownClient:
         listing: What it makes of listed tools.
         call_wait: How long it waits for a call.
         joins_command: Whether its entry has the arguments in `command`, and an `environment`.
+        repeats_name: Whether its entry has the server's name as `name` too.
+        own_words: Its words for `command`, `args` and `env` of an entry, where they differ.
+        own_types: Types of entries that are parts of the client itself and no servers.
         own_fields: What Foregate's entry has beside its command.
         own_remote_entry: Foregate's entry with a running gateway, whose URL replaces the empty
             text; empty if the file cannot name a variable for the token.
@@ -146,7 +149,7 @@ class KnownClient:
     name: str
     title: str
     servers_key: str
-    is_toml: bool = False
+    file_format: Literal["json", "toml", "yaml"] = "json"
     holders: tuple[tuple[str, ...], ...] = ()
     project_file: str = ""
     more_project_files: tuple[str, ...] = ()
@@ -169,6 +172,9 @@ class KnownClient:
     listing: ListingForm = UNKNOWN_LISTING
     call_wait: CallWait = ENDLESS_WAIT
     joins_command: bool = False
+    repeats_name: bool = False
+    own_words: Mapping[str, str] = field(default_factory=dict)
+    own_types: tuple[str, ...] = ()
     own_fields: Mapping[str, Any] = field(default_factory=dict)
     own_remote_entry: Mapping[str, Any] = field(default_factory=dict)
 
@@ -196,6 +202,9 @@ def _load_clients() -> dict[str, KnownClient]:
 _TABLES: Final = _load_clients()
 CLIENTS: Final = {name: client for name, client in _TABLES.items() if name != "any"}
 """Clients whose files are looked for, and which Foregate can be connected to."""
+_OWNERS_BY_SUFFIX: Final = {
+    ".toml": "codex", ".yaml": "goose", ".yml": "goose", ".code-workspace": "vscode"
+}  # fmt: skip
 HOLDER_KEY: Final = "servers"
 HOLDERS: Final = CLIENTS["vscode"].holders
 SERVERS_KEYS: Final = tuple(dict.fromkeys(client.servers_key for client in _TABLES.values()))
@@ -266,10 +275,8 @@ def guess_client(path: Path) -> KnownClient | None:
         'gemini'
         >>> guess_client(Path("servers.json"))
     """
-    if path.suffix == ".toml":
-        return CLIENTS["codex"]
-    if path.suffix == ".code-workspace":
-        return CLIENTS["vscode"]
+    if owner := _OWNERS_BY_SUFFIX.get(path.suffix):
+        return CLIENTS[owner]
     folders = {path.parent.name.lower(), path.parent.parent.name.lower()}
     owners = CLIENTS.values()
     return next((owner for owner in owners if path.name in owner.file_names), None) or next(
@@ -419,6 +426,8 @@ def _list_platform_files(client: KnownClient, folders: PlatformFolders) -> list[
     if folders.platform == "darwin":
         library = folders.home / "Library" / "Application Support"
         return [library / file for file in client.library_files]
+    if folders.environ.get(client.folder_override[0]):
+        return []
     return [folders.config / file for file in client.config_files]
 
 

@@ -15,7 +15,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from gateway_project.client_config import edit_json, edit_toml, entry, own_entry, raw_file
+from gateway_project.client_config import (
+    edit_json,
+    edit_toml,
+    edit_yaml,
+    entry,
+    own_entry,
+    raw_file,
+)
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.placeholders import PlaceholderTranslator
 from gateway_project.client_config.raw_file import RawFile, UnreadableConfig
@@ -25,9 +32,10 @@ from gateway_project.foundation.config import ConfigurationError
 Change = Literal["connected", "updated", "unchanged", "restored", "deleted", "entry removed"]
 CONTEXT_LINES = 1
 """Context lines of a diff: few, since the lines of other servers may hold secrets."""
-SECRET_FIELDS = ("env", "headers", "http_headers")
+SECRET_FIELDS = ("env", "environment", "envs", "headers", "http_headers")
 MIN_SECRET_LENGTH = 8
 """Shorter values are no secrets, and masking them would garble other text."""
+_EDITORS = {"json": edit_json, "toml": edit_toml, "yaml": edit_yaml}
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -308,7 +316,7 @@ def _is_unchanged(record: ConnectionRecord, file: RawFile) -> bool:
 
 
 def _choose_editor(target: ClientTarget) -> ModuleType:
-    return edit_toml if target.client.is_toml else edit_json
+    return _EDITORS[target.client.file_format]
 
 
 def _read_servers(target: ClientTarget, file: RawFile) -> Mapping[str, Any]:

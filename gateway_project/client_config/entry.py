@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from gateway_project.client_config import clients, tool_switches
 from gateway_project.client_config.clients import KeyRule, KeyUse
-from gateway_project.client_config.placeholders import PlaceholderTranslator
+from gateway_project.client_config.placeholders import NO_PLACEHOLDERS, PlaceholderTranslator
 from gateway_project.foundation import canonical
 from tools import definition
 from tools.tool_filter import ToolFilter
@@ -23,12 +23,14 @@ MAX_NAME_LENGTH = 100
 MIN_LIMIT_S, MAX_LIMIT_S = 1.0, 1e6
 _SCALAR_TYPES = str | int | float
 _REMOTE_KEYS = ("httpUrl", "url", "serverUrl", "baseUrl")
+_OTHER_WORDS = {"environment": "env", "envs": "env", "cmd": "command", "uri": "url"}
 _OFF_KEYS = ("disabled", "isDisabled")
 _ON_KEYS = ("enabled", "isActive", "isEnabled", "active")
 _LEFT = {KeyUse.REPORTED, KeyUse.NO_EFFECT}
 _FILTERS = {KeyUse.INCLUDE, KeyUse.EXCLUDE, KeyUse.TOOLS}
 _LIMITS = {KeyUse.START_LIMIT: "connect_timeout_s", KeyUse.CALL_LIMIT: "call_timeout_s"}
 _HTTP_TYPE = re.compile(r"http|stream|^remote$|^url$")
+_VARIABLE = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}|\$([A-Za-z_]\w*)")
 _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
@@ -140,8 +142,7 @@ def _flatten(value: dict[str, Any]) -> dict[str, Any]:
     """Convert an entry whose command or transport is an object or a list to the common form."""
     if isinstance(transport := value.get("transport"), dict):
         value = {key: value[key] for key in value if key != "transport"} | transport
-    if "environment" in value:
-        value = {"env": value["environment"], **value}
+    value = {_OTHER_WORDS[key]: value[key] for key in _OTHER_WORDS if key in value} | value
     command = value.get("command")
     if isinstance(command, list) and command and "args" not in value:
         return {**value, "command": command[0], "args": command[1:]}
@@ -187,7 +188,11 @@ def _read_stdio_fields(
     command = value.get("command")
     if not isinstance(command, str) or not command.strip():
         raise ValueError("has no command; enter the executable that starts it")
+    if translator.syntax.remote_only:
+        translator = replace(translator, syntax=NO_PLACEHOLDERS)
     written = _require_text_object(value.get("env", {}), "env")
+    # Kept in the client's own store of secrets, so the gateway's environment has to have them.
+    stored = {name: f"${{{name}}}" for name in _require_texts(value.get("env_keys"), "env_keys")}
     # A variable that is not set is not forwarded; an empty one is as near as an entry gets.
     forwarded = {
         name: f"${{{name}:-}}" for name in _read_forwarded_variables(value.get("env_vars"))
@@ -196,7 +201,9 @@ def _read_stdio_fields(
     return _resolve_working_folder(
         command=translator.translate(command),
         args=tuple(translator.translate(arg, is_script=True) for arg in args),
-        env=forwarded | {key: translator.translate(item) for key, item in written.items()},
+        env=forwarded
+        | stored
+        | {key: translator.translate(item) for key, item in written.items()},
         cwd=translator.translate(_require_text(value.get("cwd", ""), "cwd")),
         project=translator.project,
     )
@@ -215,6 +222,8 @@ def _resolve_working_folder(
 def _read_remote_fields(
     value: Mapping[str, Any], translator: PlaceholderTranslator, *, sse: bool
 ) -> dict[str, Any]:
+    if translator.syntax.remote_only:
+        value = _fill_variables(value)
     key = next((key for key in _REMOTE_KEYS if value.get(key)), "url")
     url = translator.translate(_require_text(value.get(key, ""), key).strip())
     if problem := remote_entry.find_url_problem(url):
@@ -227,6 +236,18 @@ def _read_remote_fields(
         is_sse = url.partition("?")[0].rstrip("/").endswith("/sse") or (sse and key == "url")
         kind = "sse" if is_sse else "http"
     return {"transport": kind, "url": url, "headers": headers, **_read_oauth_fields(value)}
+
+
+def _fill_variables(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry whose address and headers have the values of its own variables."""
+    variables = _require_text_object(value.get("env", {}), "env")
+
+    def fill(text: str) -> str:
+        return _VARIABLE.sub(lambda match: variables.get(match[1] or match[2], match[0]), text)
+
+    headers = _require_text_object(value.get("headers", {}), "headers")
+    filled = {name: fill(text) for name, text in headers.items()}
+    return {**value, "url": fill(_require_text(value.get("url", ""), "url")), "headers": filled}
 
 
 def _read_headers(value: Mapping[str, Any], translator: PlaceholderTranslator) -> dict[str, str]:
@@ -260,7 +281,8 @@ def _tidy_headers(written: Mapping[str, str], notes: list[str]) -> dict[str, str
 
 def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the OAuth fields of an entry, in the format of any client."""
-    oauth = value.get("oauth", value.get("auth"))
+    own = {"clientId": value["client_id"]} if value.get("client_id") else None
+    oauth = value.get("oauth", value.get("auth", own))
     scopes = value.get("scopes", value.get("oauthScopes"))
     if not isinstance(oauth, dict) or oauth.get("enabled") is False:
         return {"signs_in": True, "scopes": _read_scopes(scopes)} if scopes else {}
@@ -304,7 +326,7 @@ def _read_settings(
     rules = {key: clients.find_rule(key, client) for key in value}
     tools, limits = ToolFilter(), dict[str, float]()
     for key, rule in rules.items():
-        if rule and rule.use in _FILTERS:
+        if rule and rule.use in _FILTERS and not (key == "available_tools" and not value[key]):
             found = tool_switches.read_filter(value[key], use=rule.use, key=key, server=name)
             tools &= found
             notes += [f"keeps {off} switched off ({key})" for off in found.describe()]

@@ -18,6 +18,7 @@ from gateway_project.foundation.config import Config
 GATEWAY_COMMAND = "run_gateway"
 INSTALLED_COMMAND = "gateway"
 """The same by the command `foregate`."""
+ENTRY_NAME = "foregate"
 TOKEN_VARIABLE = "FOREGATE_TOKEN"  # noqa: S105 - the name of a variable
 WSL_COMMAND = "wsl.exe"
 _WINDOWS_DRIVES = "/mnt/"
@@ -71,19 +72,23 @@ def describe_own_launch(*, base: Path, user: str, url: str, home: Path | None) -
     )
 
 
-def build_entry(client: KnownClient, path: Path, launch: OwnLaunch) -> dict[str, Any]:
+def build_entry(
+    client: KnownClient, path: Path, launch: OwnLaunch, *, name: str = ENTRY_NAME
+) -> dict[str, Any]:
     """Return the entry to write into a client's file.
 
     Args:
         client: Whose file it is.
         path: The file; on Windows the command goes through WSL.
         launch: How Foregate is started.
+        name: Key of the entry.
 
     Raises:
         EntryNotSupported: If the client does not support servers by URL.
     """
+    named = {"name": name} if client.repeats_name else {}
     if launch.url:
-        return _build_remote_entry(client, launch.url)
+        return named | _build_remote_entry(client, launch.url)
     command, *args = launch.command
     env = dict(launch.env)
     if launch.user:
@@ -98,7 +103,8 @@ def build_entry(client: KnownClient, path: Path, launch: OwnLaunch) -> dict[str,
         entry = {"command": [command, *args]}
     if env:
         entry["environment" if client.joins_command else "env"] = env
-    return {**client.own_fields, **entry}
+    written = {client.own_words.get(key, key): value for key, value in entry.items()}
+    return {**named, **client.own_fields, **written}
 
 
 def _build_remote_entry(client: KnownClient, url: str) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class PlaceholderSyntax:
         unbraced: Whether `$VAR` is.
         curly: Whether `{env:VAR}` is.
         editor: Whether it knows the placeholders of editors, such as `${workspaceFolder}`.
+        remote_only: Whether it replaces them in entries of remote servers alone.
         unset: What it makes of a variable that is not set: an error, nothing, or the placeholder.
     """
 
@@ -40,6 +41,7 @@ class PlaceholderSyntax:
     unbraced: bool = False
     curly: bool = False
     editor: bool = False
+    remote_only: bool = False
     unset: Unset = "error"
 
     def find_references(self) -> re.Pattern[str]:

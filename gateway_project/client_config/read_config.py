@@ -1,4 +1,4 @@
-"""Reads the servers of clients' files: JSON, JSON with comments, or TOML."""
+"""Reads the servers of clients' files: JSON, JSON with comments, TOML, or YAML."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.client_config.jsonc import JsonObject
 from gateway_project.client_config.placeholders import OWN_SYNTAX, PlaceholderTranslator
 from gateway_project.client_config.raw_file import MissingConfig, UnreadableConfig
+from gateway_project.foundation import yaml_text
 
 CLAUDE_CODE: Final = clients.CLIENTS["claude-code"]
 
@@ -96,7 +97,9 @@ def read_config(
     if file.content is None:
         raise MissingConfig(f"{path} does not exist; name an existing file")
     owner = client or clients.guess_client(path)
-    if path.name == extension.MANIFEST or (client is None and not (owner and owner.is_toml)):
+    if path.name == extension.MANIFEST or (
+        client is None and (owner is None or owner.file_format == "json")
+    ):
         document = _parse_document(file.text, str(path), None)
         if path.name == extension.MANIFEST and extension.is_manifest(document):
             return _parse_extension(path, document)
@@ -157,6 +160,8 @@ def parse_config(
     disabled = tool_switches.names_disabled_in(document, project, servers.keys())
     entries: list[ConfiguredServer] = []
     for name, value in servers.items():
+        if client and isinstance(value, dict) and value.get("type") in client.own_types:
+            continue
         translator = _make_translator([document, *holders], project, client)
         owner = client.name if client else ""
         try:
@@ -174,20 +179,16 @@ def parse_config(
 
 def _parse_document(text: str, source: str, client: KnownClient | None) -> Any:
     try:
-        if client and client.is_toml:
-            return tomllib.loads(text)
+        if client and client.file_format != "json":
+            return tomllib.loads(text) if client.file_format == "toml" else yaml_text.parse(text)
         is_empty = jsonc.skip_trivia(text, 0) == len(text)
         return JsonObject() if is_empty else jsonc.loads(text)
     except JSONDecodeError as error:
-        if source.endswith((".yaml", ".yml")):
-            raise UnreadableConfig(
-                f"{source}: YAML is not read; {_describe_expected('mcpServers', None)} in JSON"
-            ) from None
         raise UnreadableConfig(
             f"{source}: line {error.lineno}, column {error.colno}: {error.msg}; fix the JSON"
         ) from None
     except ValueError as error:  # also raised for huge numbers and by the TOML parser
-        kind = "TOML" if client and client.is_toml else "JSON"
+        kind = client.file_format.upper() if client else "JSON"
         line = " ".join(str(error).split())
         raise UnreadableConfig(f"{source}: {line}; fix the {kind}") from None
     except RecursionError:
@@ -237,8 +238,10 @@ def _extract_servers(
 
 
 def _describe_expected(key: str, client: KnownClient | None) -> str:
-    if client and client.is_toml:
+    if client and client.file_format == "toml":
         return f"expected [{key}.name] with a command or url"
+    if client and client.file_format == "yaml":
+        return f"expected {key}: with the name of each, and its cmd or uri below"
     return f'expected {{"{key}": {{"name": {{"command": …}}}}}}'
 
 

@@ -28,8 +28,8 @@ def check_tools() -> Iterator[Finding]:
         yield Finding(check="approval", verdict="warning", detail=detail)
     if waiting_pages := pages.count_waiting():
         detail = (
-            f"pages of {name_some(sorted(waiting_pages))} wait for approval, and are not shown "
-            "meanwhile; review them with `manage.py approve_tools --server NAME`"
+            f"pages or skills of {name_some(sorted(waiting_pages))} wait for approval, and are "
+            "kept back meanwhile; review them with `manage.py approve_tools --server NAME`"
         )
         yield Finding(check="pages", verdict="warning", detail=detail)
     if suspicious := approvals.ids_with_findings(severe=True):

@@ -49,8 +49,8 @@ FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
 _OFFICIAL_EXTENSIONS: Final = "io.modelcontextprotocol/"
 _FORWARDED_EXTENSIONS: Final = frozenset({ui_pages.EXTENSION})
-"""Official extensions that need nothing of the gateway; others, such as tasks and skills, have
-methods of their own or concern who signs in."""
+"""Official extensions that clients declare and that need nothing of the gateway; others, such as
+tasks, have methods of their own or concern who signs in. Skills are declared by servers alone."""
 MAX_CLIENT_NAME_CHARS: Final = 100
 """Characters of a client's name that tell its sessions apart."""
 _TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")

@@ -40,6 +40,7 @@ from gateway_project.pass_through import (
     ReadNotPermitted,
     UnknownPrompt,
     UnknownResource,
+    UnknownSkill,
 )
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.continued_call import CallContinues
@@ -68,6 +69,7 @@ _INVALID_PARAMS_ERRORS: Final = (
     InvalidCursor,
     InvalidRequestState,
     UnknownPrompt,
+    UnknownSkill,
 )
 
 _LONGER_CALLS: Final = (

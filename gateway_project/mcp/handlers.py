@@ -36,6 +36,7 @@ from gateway_project.mcp import (
     resource_requests,
     run_calls,
     served,
+    skill_requests,
     smaller_results,
     subscriptions,
 )
@@ -48,7 +49,7 @@ from gateway_project.mcp.smaller_results import WantedSize
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs import task_results
 from gateway_project.runs.direct_call import UserChannel
-from tools import ids, ui_pages
+from tools import ids, skills, ui_pages
 from tools.catalogue import CatalogueTool, UnknownTool
 from tools.upstream.request import CALL_METHOD
 from tools.visibility import Visibility
@@ -372,6 +373,9 @@ _METHOD_HANDLERS: Final[
     "logging/setLevel": resource_requests.set_level,
     "resources/subscribe": subscriptions.subscribe,
     "resources/unsubscribe": subscriptions.unsubscribe,
+    skills.LIST_METHOD: skill_requests.list_skills,
+    skills.GET_METHOD: skill_requests.get_skill,
+    skills.DIRECTORY_METHOD: skill_requests.read_directory,
     "subscriptions/listen": subscriptions.listen,
 }
 

@@ -37,7 +37,7 @@ async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> Serve
         beside_others=bool(listed), found_by_words=view.form.finds_by_words
     )
     items = [*own, *listed]
-    return _make_page("tools", items, params, key="name", ttl_ms=TTL_MS)
+    return make_page("tools", items, params, key="name", ttl_ms=TTL_MS)
 
 
 async def list_resources(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
@@ -71,10 +71,10 @@ async def _serve_items(
     except ReadNotPermitted:  # a list holds only what its caller may see
         listed = ItemPage(items=(), missing=())
     ttl_ms = INCOMPLETE_TTL_MS if listed.missing else TTL_MS
-    return _make_page(field, listed.items, params, key=key, ttl_ms=ttl_ms)
+    return make_page(field, listed.items, params, key=key, ttl_ms=ttl_ms)
 
 
-def _make_page(
+def make_page(
     field: str,
     items: Sequence[dict[str, Any]],
     params: Mapping[str, Any],

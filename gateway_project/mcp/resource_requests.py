@@ -10,7 +10,7 @@ from mcp_types import EmptyResult
 
 from gateway_project import pass_through
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.mcp import client_state, interaction, large_results, questions
+from gateway_project.mcp import client_state, interaction, large_results, questions, skill_requests
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import UpstreamTurn
 from gateway_project.mcp.results import ServerReply
@@ -35,7 +35,11 @@ async def read_resource(request: ClientRequest, params: Mapping[str, Any]) -> Se
     reply = await _conclude_request(
         request, address.server, address.uri, {**request.forwardable_params, "uri": address.uri}
     )
-    if not ui_pages.is_page(address.uri) or questions.is_input_required(reply.raw):
+    if questions.is_input_required(reply.raw):
+        return reply
+    if not ui_pages.is_page(address.uri):
+        if pass_through.may_have_skills(effects, address.server):
+            return await skill_requests.admit_file(request, address, reply)
         return reply
     page = await pass_through.admit_page(
         effects, caller, downstream, reply.raw, address=address, uri=uri

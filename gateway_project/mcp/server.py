@@ -20,6 +20,8 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    RequestParams,
     SetLevelRequestParams,
     SubscriptionsListenRequestParams,
     methods,
@@ -35,7 +37,7 @@ from gateway_project.mcp.parking import ParkedCalls, open_parking
 from gateway_project.mcp.results import CONVERTED_KEY, ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.readiness import ChangedList, NotReady
-from tools import ui_pages
+from tools import skills, ui_pages
 from tools.upstream.request import CALL_METHOD
 
 if TYPE_CHECKING:
@@ -48,8 +50,16 @@ LIST_TTL_MS: Final = 3_600_000
 EXPOSURE_VARIABLE: Final = "FOREGATE_EXPOSURE"
 STATIC_EXPOSURE: Final = "meta"
 """Where all clients are shown the meta-tools alone, their list never changes."""
-_EXTENSIONS: Final[dict[str, dict[str, Any]]] = {ui_pages.EXTENSION: {}}
+_EXTENSIONS: Final[dict[str, dict[str, Any]]] = {
+    ui_pages.EXTENSION: {},
+    skills.EXTENSION: dict(skills.SETTINGS),
+}
 """Declared to every client; others pass as clients declare them."""
+_SKILL_METHODS: Final[Mapping[str, type[RequestParams]]] = {
+    skills.LIST_METHOD: PaginatedRequestParams,
+    skills.GET_METHOD: ReadResourceRequestParams,
+    skills.DIRECTORY_METHOD: ReadResourceRequestParams,
+}
 LISTEN_METHOD: Final = "subscriptions/listen"
 """A request that stays open until its client leaves."""
 _PLAIN_CALL: Final = {"name", "arguments"}
@@ -144,6 +154,8 @@ def build_server(
     )
     handlers.info = server.server_info_stamp
     server.extensions = _EXTENSIONS
+    for method, params in _SKILL_METHODS.items():
+        server.add_request_handler(method, params, handlers.serve_carried)
     # Passed to the constructor, these two would raise a deprecation warning.
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
     server.add_notification_handler(

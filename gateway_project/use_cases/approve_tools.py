@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from tools import ids
+from tools import ids, skills
 from tools.store import approvals, catalogue, overview, pages
 from tools.store.approvals import UnapprovedTool
 from tools.store.pages import WaitingPage
@@ -78,15 +78,16 @@ def approve_instructions(caller: Caller, server: str, *, shown: str) -> bool:
 
 
 def approve_pages(caller: Caller, waiting: Iterable[WaitingPage], *, user: Any) -> int:
-    """Pin pages as a person saw them; return how many had not changed since."""
+    """Pin pages and skills as a person saw them; return how many had not changed since."""
     approved = 0
     with transaction.atomic():
         for page in waiting:
             uri, shown = page.listed.name, page.listed_hash
             if pages.pin_page(page.server, uri, shown=shown, user=user, at=timezone.now()):
                 approved += 1
-                detail = {"page": uri, "definition": shown}
-                audit.record_audit(caller, "server.page_approved", page.server, detail=detail)
+                kind = "page" if skills.entry_of(page.listed) is None else "skill"
+                detail = {kind: uri, "definition": shown}
+                audit.record_audit(caller, f"server.{kind}_approved", page.server, detail=detail)
     return approved
 
 

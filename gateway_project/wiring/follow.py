@@ -34,7 +34,7 @@ from tools.item_lists import ItemLists
 from tools.search_index_cache import SearchIndexCache
 from tools.store import servers as server_store
 from tools.upstream.errors import UnknownServer
-from tools.upstream.kinds import ItemKind
+from tools.upstream.kinds import ItemKind, name_capabilities
 from tools.upstream.oauth.sign_ins import SignInManager
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.status import ListName, ServerStatus
@@ -51,7 +51,7 @@ ANNOUNCED_TIMEOUT_S = 5.0
 TROUBLED_STATES = frozenset({"backoff", "open", "failed"})
 CONNECTING_STATES = frozenset({"connecting", "ready"})
 CHANGED_ITEM_KINDS: Mapping[ListName, tuple[ItemKind, ...]] = {
-    "resources": ("resources", "templates"),
+    "resources": ("resources", "templates", "skills"),
     "prompts": ("prompts",),
 }
 
@@ -380,11 +380,12 @@ async def record_statuses(current: CurrentSnapshot, pool: UpstreamPool) -> None:
             )
 
 
-def _find_capabilities(pool: UpstreamPool, server: str) -> Mapping[str, object] | None:
+def _find_capabilities(pool: UpstreamPool, server: str) -> Collection[str] | None:
     try:
-        return pool.get_capabilities(server)
+        declared = pool.get_capabilities(server)
     except UnknownServer:  # removed meanwhile
         return None
+    return None if declared is None else name_capabilities(declared)
 
 
 async def warm_up(

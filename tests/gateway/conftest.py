@@ -37,6 +37,7 @@ from tools import search
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.embed.cache import CachedEmbedder
 from tools.item_lists import ItemLists
+from tools.pinned_skills import SkillGate
 from tools.search import SearchAnswer, SearchHit, SearchRequest
 from tools.search_index import SearchIndex
 
@@ -156,6 +157,7 @@ class World:
             exposure=self.exposure,
             requests=self.requests,
             admit_page=self.admit_page,
+            skills=SkillGate(approve_new=True),
             item_lists=self.lists or ItemLists(self.requests, on_late=_ignore),
             await_listing=self.await_listing,
             result_store=ResultStore(self.home / "results", self.sealer),

@@ -77,7 +77,7 @@ def test_changed_pages_of_servers_are_shown_and_approved(capsys):
     assert (reported["page"], reported["state"]) == ("ui://a/page", "quarantined")
     run("a:bad", "--yes")
     assert pages.count_waiting() == {"b": 1}
-    assert "1 of 1 pages approved." in run("--server", "b", "--yes")
+    assert "1 of 1 pages and skills approved." in run("--server", "b", "--yes")
     assert pages.count_waiting() == {}
     assert AuditEntry.objects.get(action="server.page_approved").detail["page"] == "ui://a/page"
 

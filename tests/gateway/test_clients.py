@@ -50,6 +50,19 @@ def test_others_keep_them_in_the_project_and_with_the_user(
     assert found(client, **environ) == (project, Path(user))
 
 
+@pytest.mark.parametrize(
+    ("platform", "environ", "path"),
+    [
+        ("linux", {}, "/home/ann/.config/goose/config.yaml"),
+        ("darwin", {}, "/home/ann/.config/goose/config.yaml"),
+        ("linux", {"XDG_CONFIG_HOME": "/etc/ann"}, "/etc/ann/goose/config.yaml"),
+        ("linux", {"GOOSE_PATH_ROOT": "/srv/g"}, "/srv/g/config/config.yaml"),
+    ],
+)
+def test_goose_keeps_its_servers_in_its_configuration(platform, environ, path):
+    assert found("goose", platform=platform, **environ) == (Path(path),)
+
+
 def test_windsurf_knows_no_projects():
     assert found("windsurf") == (Path("/home/ann/.codeium/windsurf/mcp_config.json"),)
 

@@ -12,6 +12,7 @@ from gateway_project.client_config import (
     clients,
     connect,
     edit_toml,
+    edit_yaml,
     own_entry,
     raw_file,
     read_config,
@@ -38,8 +39,8 @@ EACH_CLIENT = pytest.mark.parametrize("client", clients.CLIENTS.values(), ids=cl
 
 
 def path_of(client, folder):
-    name = "config.toml" if client.is_toml else "settings.json"
-    return folder / name
+    name = "settings" if client.file_format == "json" else "config"
+    return folder / f"{name}.{client.file_format}"
 
 
 def plug(target, folder, *, dry_run=False, **launch):
@@ -71,11 +72,39 @@ COMMANDS = TEXTS.filter(lambda text: text.strip() != "" and "$" not in text)
 
 
 @st.composite
+def yaml_texts(draw, client, listed, comment):
+    """Draw a YAML file: blocks at several depths, or braces, with comments in odd places."""
+    note = draw(st.sampled_from(["", "  # mine", "   #"]))
+    if not listed:
+        empty = f"{client.servers_key}: {draw(st.sampled_from(['', '{}', '{ }']))}{note}\n"
+        return draw(
+            st.sampled_from(["", "# nothing\n", "---\n", "MODE: auto\n", "A: |\n  x\n"])
+        ) + (draw(st.sampled_from(["", empty, empty + "Z: [1]\n", empty + "  # none\nZ: 1\n"])))
+    if draw(st.booleans()):
+        servers = f" {json.dumps(listed, ensure_ascii=False)}{note}\n"
+    else:
+        depth = draw(st.integers(1, 4)) * " "
+        lines = edit_yaml.write_block(listed).splitlines()
+        servers = f"{note}\n" + "".join(f"{depth}{line}{note}\n" for line in lines)
+        servers += draw(
+            st.sampled_from(["", "\n", f"{depth}# args: old\n", "# of Z\n", "\n# x\n\n"])
+        )
+    head = (
+        f"# {comment}\n" if comment else draw(st.sampled_from(["", "A: >-\n  b\n\n", "B: 'é'\n"]))
+    )
+    tail = draw(st.sampled_from(["", "Z: {a: [1, 2]}\n", "Z:\n- a: 1\n  b: 2\n# end"]))
+    return f"{head}{client.servers_key}:{servers}{tail}"
+
+
+@st.composite
 def documents(draw, client):
     """Draw a file of a client as people have them: marks, line ends, comments, odd layouts."""
-    listed = draw(st.dictionaries(NAMES, st.fixed_dictionaries({"command": COMMANDS}), max_size=3))
+    word = client.own_words.get("command", "command")
+    listed = draw(st.dictionaries(NAMES, st.fixed_dictionaries({word: COMMANDS}), max_size=3))
     comment = draw(st.sampled_from(["", 'é { [mcp_servers] } "x"']))
-    if client.is_toml:
+    if client.file_format == "yaml":
+        text = draw(yaml_texts(client, listed, comment))
+    elif client.file_format == "toml":
         blocks = [
             edit_toml.write_table(client.servers_key, name, entry)
             for name, entry in listed.items()
@@ -106,7 +135,7 @@ def test_import_connect_undo_leaves_every_byte(client, tmp_path_factory, data):
     path.write_bytes(content)
     path.chmod(0o640)
     target = ClientTarget(client=client, path=path, name="foregate")
-    empty = not client.is_toml and b"{" not in content
+    empty = client.file_format == "json" and b"{" not in content
     before = {} if empty else servers(client, path)
     if "foregate" in before:
         return
@@ -138,7 +167,7 @@ def test_undo_of_a_changed_file_removes_only_the_entry(client, tmp_path_factory,
     path.write_bytes(data.draw(documents(client)))
     target = ClientTarget(client=client, path=path, name="foregate")
     plug(target, folder)
-    end = b"\n# later\n" if client.is_toml else b"\n// later\n"
+    end = b"\n// later\n" if client.file_format == "json" else b"\n# later\n"
     path.write_bytes(path.read_bytes() + end)
     expected = servers(client, path)
     del expected["foregate"]
@@ -176,7 +205,9 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(client, tmp_path):
 @EACH_CLIENT
 def test_reconnecting_with_another_user_is_undone_to_the_original_file(client, tmp_path):
     path = path_of(client, tmp_path)
-    content = b"x = 1\n" if client.is_toml else b'{ "x": 1 }'
+    content = {"toml": b"x = 1\n", "yaml": b"x: 1 # mine\n", "json": b'{ "x": 1 }'}[
+        client.file_format
+    ]
     path.write_bytes(content)
     target = ClientTarget(client=client, path=path, name="foregate")
     plug(target, tmp_path)
@@ -192,7 +223,7 @@ def test_another_server_of_that_name_is_not_touched(client, tmp_path):
     entry = {"command": "other"}
     content = (
         edit_toml.write_table(client.servers_key, "foregate", entry)
-        if client.is_toml
+        if client.file_format == "toml"
         else json.dumps({client.servers_key: {"foregate": entry}})
     )
     path.write_text(content)

@@ -14,9 +14,9 @@ from tools.tool_filter import ToolFilter
 def read(client, **keys):
     """Return a server of a client's file; an unknown client has a file of any form."""
     known = clients.CLIENTS.get(client)
-    key = known.servers_key if known and not known.is_toml else "mcpServers"
-    document = json.dumps({key: {"git": {"command": "x", **keys}}})
-    owner = None if known is None or known.is_toml else known
+    owner = None if known and known.file_format == "toml" else known
+    key = owner.servers_key if owner else "mcpServers"
+    document = json.dumps({key: {"git": {"command": "x", **keys}}})  # YAML too
     found = parse_config(document, source="f", client=owner)
     return found.entries[0] if found.entries else found.problems[0]
 

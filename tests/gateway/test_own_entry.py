@@ -50,6 +50,16 @@ def test_arguments_are_joined_to_the_command_where_the_client_wants_it(client):
     assert not {"args", "env"} & found.keys()
 
 
+def test_goose_has_the_name_and_words_of_its_own():
+    found = build("goose", env={"FOREGATE_HOME": "/srv/fg"})
+    assert (found["name"], found["type"], found["enabled"]) == ("foregate", "stdio", True)
+    assert (found["cmd"], found["args"]) == (STARTED["command"], STARTED["args"])
+    assert found["envs"] == {"FOREGATE_HOME": "/srv/fg"}
+    assert not {"command", "env"} & found.keys()
+    remote = build("goose", url="http://localhost:8420/mcp")
+    assert (remote["uri"], remote["env_keys"]) == ("http://localhost:8420/mcp", ["FOREGATE_TOKEN"])
+
+
 def test_a_client_on_windows_is_led_into_wsl():
     path = "/mnt/c/Users/ann/.cursor/mcp.json"
     found = build("cursor", path, wsl_distribution="Debian", env={"FOREGATE_HOME": "/h"})

@@ -1,4 +1,6 @@
+import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from gateway_project.client_config.read_config import (
     UnreadableConfig,
     parse_config,
 )
+from tools.tool_filter import ToolFilter
 
 EXPECTED = r'expected \{"mcpServers"'
 
@@ -195,11 +198,50 @@ def test_a_file_of_a_client_without_servers_is_described_as_the_clients(tmp_path
         read_config.read_config(file)
 
 
-def test_yaml_is_named_as_such(tmp_path):
+def test_a_file_of_goose_is_read_without_what_is_part_of_goose(tmp_path):
     file = tmp_path / "config.yaml"
-    file.write_text("extensions:\n  time:\n    cmd: uvx\n")
-    with pytest.raises(UnreadableConfig, match="YAML is not read"):
+    file.write_text(
+        "GOOSE_MODE: auto\nextensions:\n"
+        "  developer: {type: builtin, name: developer, enabled: true, bundled: true}\n"
+        "  todo: {type: platform, name: todo, enabled: true}\n"
+        "  time:\n    type: stdio\n    name: Time\n    enabled: false\n    cmd: uvx\n"
+        "    args: [mcp-server-time, --tz=$HOME, 8]\n    envs: {A: $B}\n    env_keys: [API_KEY]\n"
+        "    available_tools: []\n    timeout: 300\n"
+        "  wiki:\n    type: streamable_http\n    name: wiki\n    enabled: true\n"
+        "    uri: https://wiki.example/${ROOM}\n    headers: {X-Key: $KEY, X-Token: '${TOKEN}'}\n"
+        "    envs: {KEY: k1, ROOM: r1}\n    env_keys: [TOKEN]\n    available_tools: [read]\n"
+    )
+    found = read_config.read_config(file)
+    assert found.problems == ()
+    time, wiki = found.entries
+    assert (time.name, time.command, time.enabled) == ("time", "uvx", False)
+    assert time.args == ("mcp-server-time", "--tz=$HOME", "8")
+    assert time.env == {"A": "$B", "API_KEY": "${API_KEY}"}
+    assert (time.call_timeout_s, time.tools, time.notes) == (300, ToolFilter(), ())
+    assert (wiki.transport, wiki.url) == ("http", "https://wiki.example/r1")
+    assert wiki.headers == {"X-Key": "k1", "X-Token": "${TOKEN}"}
+    assert wiki.tools == ToolFilter(include=("read",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("extensions: [", "line 1, column 14"),
+        ("a: 1\na: 2\n", "line 2: 'a' is given twice; fix the YAML"),
+        ("extensions: 7", "extensions must be an object"),
+        ("GOOSE_MODE: auto", "expected extensions: with the name of each"),
+        ("- a", "expected extensions: with the name of each"),
+        ("a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+            f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]\n"
+            for a, b in itertools.pairwise("abcdefgh")), "more than 100,000 values"),
+    ],
+)  # fmt: skip
+def test_yaml_that_cannot_be_used_is_refused_in_one_line(tmp_path, text, said):
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    with pytest.raises(UnreadableConfig, match=re.escape(said)) as caught:
         read_config.read_config(file)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_duplicate_name_is_a_problem_and_neither_is_imported():

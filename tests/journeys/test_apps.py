@@ -174,6 +174,6 @@ async def test_a_page_that_changes_is_kept_back_until_a_person_approves_it(
             await client.read_resource(COUNT_PAGE)
         shown = await asyncio.to_thread(stage.manage, *approve)
         assert "+<p>Klicks" in shown
-        assert "1 of 1 pages approved." in shown
+        assert "1 of 1 pages and skills approved." in shown
         after = (await client.read_resource(COUNT_PAGE)).contents[0].text
     assert after == changed

@@ -33,7 +33,8 @@ class FakePool:
         ui = {"csp": {"connectDomains": ["https://listed.example"]}}
         return ItemListing(items=({"uri": "ui://a", "name": "a", "_meta": {"ui": ui}},))
 
-    async def read_page(self, server, uri):
+    async def read_for_pin(self, server, _method, params):
+        uri = params["uri"]
         self.read.append(uri)
         if self.texts[uri] is None:
             raise UpstreamError("has no such page", server=server)
@@ -100,7 +101,7 @@ async def test_a_server_that_does_not_answer_holds_up_a_discovery_for_a_bounded_
     monkeypatch.setattr(pinned_pages, "DISCOVERY_TIMEOUT_S", 0.01)
 
     class Silent(FakePool):
-        async def read_page(self, server, uri):
+        async def read_for_pin(self, server, method, params):
             await asyncio.Event().wait()
 
     await pinned_pages.discover_pages(Silent({}), "s", [names("ui://a")], approve_new=True)

@@ -1,4 +1,4 @@
-"""Pages of servers, which hosts show for results (MCP Apps)."""
+"""Pages of servers, which hosts show for results (MCP Apps), and their skills."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.models.servers import Server
 
 
 class ServerPage(models.Model):
-    """A page of a server; clients get it as long as it is as it was pinned."""
+    """A page or a skill of a server; clients get it as long as it is as it was pinned."""
 
     server = models.ForeignKey(Server, on_delete=models.CASCADE, related_name="pages")
     uri = models.CharField(max_length=500, help_text="Its URI at the server, ui://…")

@@ -383,7 +383,7 @@ class ServerItems(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["server", "kind"], name="server_items_once"),
             models.CheckConstraint(
-                condition=Q(kind__in=["resources", "templates", "prompts"]),
+                condition=Q(kind__in=["resources", "templates", "prompts", "skills"]),
                 name="server_items_kind_known",
             ),
         )

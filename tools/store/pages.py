@@ -1,8 +1,8 @@
-"""Stored pages of servers: pinned as first read, and what differs waits for a person."""
+"""Stored pages and skills of servers: pinned as first read; what differs waits for a person."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -10,18 +10,18 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Count, F
 
-from tools import definition, scan
+from tools import definition, scan, skills
 from tools.definition import Definition
 from tools.models import Server, ServerPage
 
 MAX_PAGES: Final = 200
-"""Pages of one server; a server could name another one each time."""
+"""Pages and skills of one server; a server could name another one each time."""
 MAX_URI_CHARS: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingPage:
-    """A page that waits for a person.
+    """A page or a skill that waits for a person.
 
     Attributes:
         server: The server's name.
@@ -40,8 +40,23 @@ class WaitingPage:
     findings: Sequence[Mapping[str, str]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PinnedSkill:
+    """What is known of a skill.
+
+    Attributes:
+        entry: As approved; None if it waits for a person.
+        digest: Hash of its entry as its server sent it last.
+        state: `active`, or why it waits: `pending` or `quarantined`.
+    """
+
+    entry: skills.Entry | None
+    digest: str
+    state: str
+
+
 class TooManyPages(ValueError):
-    """The server has had more pages read than are kept."""
+    """The server has had more pages and skills read than are kept."""
 
 
 def is_as_pinned(server_name: str, page: Definition) -> bool:
@@ -51,10 +66,36 @@ def is_as_pinned(server_name: str, page: Definition) -> bool:
     return rows.filter(pinned_hash=digest, listed_hash=digest).exists()
 
 
+def load_skills(addresses: Iterable[tuple[str, str]]) -> dict[tuple[str, str], PinnedSkill]:
+    """Return the skills at addresses, of server and URI, as far as they are known; one query."""
+    wanted = set(addresses)
+    rows = ServerPage.objects.filter(
+        server__name__in={server for server, _ in wanted}, uri__in={uri for _, uri in wanted}
+    ).values_list("server__name", "uri", "pinned", "pinned_hash", "listed_hash")
+    found: dict[tuple[str, str], PinnedSkill] = {}
+    for server, uri, pinned, pinned_hash, listed_hash in rows:
+        state = _name_state(pinned_hash, listed_hash)
+        approved = pinned if state == "active" else None
+        if (server, uri) in wanted:
+            found[server, uri] = PinnedSkill(
+                entry=skills.entry_of(Definition(**approved)) if approved else None,
+                digest=listed_hash,
+                state=state,
+            )
+    return found
+
+
+def _name_state(pinned_hash: str, listed_hash: str) -> str:
+    if pinned_hash == listed_hash:
+        return "active"
+    return "quarantined" if pinned_hash else "pending"
+
+
 def record_page(
     server_name: str,
     page: Definition,
     *,
+    digest: str = "",
     findings: Sequence[scan.Finding],
     at: datetime,
     approve_new: bool,
@@ -63,7 +104,8 @@ def record_page(
 
     Args:
         server_name: A registered server.
-        page: As of `tools.ui_pages.to_definition`.
+        page: As of `tools.ui_pages.to_definition`, or `tools.skills.to_definition`.
+        digest: Hash of what is compared; empty: that of the whole.
         findings: Of its scan.
         at: When it was read.
         approve_new: Whether what is seen for the first time is approved automatically.
@@ -77,14 +119,14 @@ def record_page(
     """
     if len(page.name) > MAX_URI_CHARS:
         raise TooManyPages(f"its address has more than {MAX_URI_CHARS} characters")
-    digest = page.hash
+    digest = digest or page.hash
     with transaction.atomic():
         server = Server.objects.select_for_update().get(name=server_name)
         row = ServerPage.objects.filter(server=server, uri=page.name).first()
         is_new = row is None
         if row is None:
             if ServerPage.objects.filter(server=server).count() >= MAX_PAGES:
-                raise TooManyPages(f"its server has {MAX_PAGES} other pages")
+                raise TooManyPages(f"its server has {MAX_PAGES} other pages and skills")
             row = ServerPage(server=server, uri=page.name)
         state = definition.decide_next_state(
             state=None if is_new else "pending",
@@ -113,7 +155,7 @@ def load_waiting(*, server: str | None = None) -> tuple[WaitingPage, ...]:
     return tuple(
         WaitingPage(
             server=row.server.name,
-            state="quarantined" if row.pinned_hash else "pending",
+            state=_name_state(row.pinned_hash, row.listed_hash),
             approved=None if row.pinned is None else Definition(**row.pinned),
             listed=Definition(**row.listed),
             listed_hash=row.listed_hash,

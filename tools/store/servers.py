@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
-from tools import definition
+from tools import definition, skills
 from tools.models import Server, Team, Tool
 from tools.store import launches
 from tools.tool_filter import ToolFilter
@@ -24,7 +24,7 @@ from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000
 MAX_VERSION_LENGTH = 20
-CAPABILITIES = frozenset({"completions", "logging", "prompts", "resources", "tools"})
+CAPABILITIES = {"completions", "logging", "prompts", "resources", "tools", skills.EXTENSION}
 SEALED_COLUMNS = {
     "env": "env_sealed",
     "headers": "headers_sealed",

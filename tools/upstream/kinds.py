@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-ItemKind = Literal["resources", "templates", "prompts"]
+from tools import skills
+
+ItemKind = Literal["resources", "templates", "prompts", "skills"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,7 @@ class ListKind:
         plural: Plural, for messages.
         key: Member that identifies an item.
         required: Members that must be text.
-        capability: Capability by which a server declares such items.
+        capability: Capability or extension by which a server declares such items.
     """
 
     method: str
@@ -69,4 +71,24 @@ ITEMS: Mapping[ItemKind, ListKind] = {
         required=("name",),
         capability="prompts",
     ),
+    "skills": ListKind(
+        method=skills.LIST_METHOD,
+        field="skills",
+        noun="skill",
+        plural="skills",
+        key="uri",
+        required=("uri",),
+        capability=skills.EXTENSION,
+    ),
 }
+
+
+def name_capabilities(declared: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of what a server declares: capabilities and extensions.
+
+    Example:
+        >>> sorted(name_capabilities({"tools": {}, "extensions": {"io.example/x": {}}}))
+        ['extensions', 'io.example/x', 'tools']
+    """
+    extensions = declared.get("extensions")
+    return frozenset({*declared, *(extensions if isinstance(extensions, Mapping) else ())})

@@ -32,7 +32,10 @@ class ServerPeer:
     capabilities: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def has_capability(self, capability: str) -> bool:
-        """Whether it declares a capability, such as `prompts`."""
+        """Whether it declares a capability, such as `prompts`, or an extension by its name."""
+        extensions = self.capabilities.get("extensions")
+        if isinstance(extensions, Mapping) and capability in extensions:
+            return True
         return self.capabilities.get(capability) not in (None, False)
 
     def offered_kinds(self) -> tuple[ListName, ...]:

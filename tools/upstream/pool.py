@@ -211,13 +211,15 @@ class UpstreamPool:
             return await supervisor.change_subscription(uri, on=is_on, caller=caller)
         return (await entry.request(request, caller=caller, admit=_admit)).raw
 
-    async def read_page(self, server: str, uri: str) -> dict[str, Any]:
-        """Read a page that a tool names, for the gateway itself, as its definition is listed.
+    async def read_for_pin(
+        self, server: str, method: str, params: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Read what is pinned beside definitions, for the gateway itself: pages and skills.
 
         Raises:
             UpstreamError: If there is no result.
         """
-        request = UpstreamRequest(method="resources/read", params={"uri": uri})
+        request = UpstreamRequest(method=method, params=params)
         return (await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)).raw
 
     async def list_items(

@@ -33,7 +33,7 @@ from tools.upstream.errors import (
     UpstreamRefused,
 )
 from tools.upstream.in_flight import InFlightRequest, InFlightRequests
-from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
+from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, name_capabilities
 from tools.upstream.listing import ItemListing, ToolListing
 from tools.upstream.peer import ServerPeer
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
@@ -472,7 +472,7 @@ async def _list_described_tools(connection: Connection) -> ToolListing:
         instructions=peer.instructions,
         server_info=peer.info,
         protocol_version=peer.protocol_version,
-        capabilities=frozenset(peer.capabilities),
+        capabilities=name_capabilities(peer.capabilities),
     )
 
 

@@ -11,15 +11,14 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from gateway_project.client_config import edit_toml, own_entry
+from gateway_project.client_config import edit_toml, edit_yaml, own_entry
 from gateway_project.client_config.clients import CLIENTS, KnownClient
-from gateway_project.client_config.own_entry import EntryNotSupported, OwnLaunch
+from gateway_project.client_config.own_entry import ENTRY_NAME, EntryNotSupported, OwnLaunch
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.endpoint import ENDPOINT_PATH
 from gateway_project.foundation.home import default_home
 
-ENTRY_NAME: Final = "foregate"
 NO_FILE: Final = PurePosixPath("/")
 """Stands for a file that is not on Windows."""
 
@@ -85,8 +84,10 @@ def write_entry(client: KnownClient, launch: OwnLaunch) -> str:
 
 
 def _write_text(client: KnownClient, entry: Mapping[str, Any]) -> str:
-    if client.is_toml:
+    if client.file_format == "toml":
         return edit_toml.write_table(client.servers_key, ENTRY_NAME, entry)
+    if client.file_format == "yaml":
+        return edit_yaml.write_block({client.servers_key: {ENTRY_NAME: entry}})
     return json.dumps({client.servers_key: {ENTRY_NAME: entry}}, indent=2)
 
 

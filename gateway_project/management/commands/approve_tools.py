@@ -23,7 +23,7 @@ from gateway_project.use_cases.approve_tools import (
     approve_pages,
     approve_tools,
 )
-from tools import definition_changes, scan
+from tools import definition_changes, scan, skills
 from tools.definition import Definition, find_differing_fields
 from tools.definition_changes import NotIgnorable
 from tools.hidden_text import reveal_hidden
@@ -106,7 +106,7 @@ class Command(BaseCommand):
         if waiting:
             pinned = approve_pages(caller, waiting, user=user)
             if not options["json"]:
-                self.stdout.write(f"{pinned} of {len(waiting)} pages approved.")
+                self.stdout.write(f"{pinned} of {len(waiting)} pages and skills approved.")
         shown = {item.pk: item.listed_hash for item in chosen}
         with refusing(NotIgnorable):
             return approve_tools(
@@ -203,9 +203,10 @@ def _show_instructions(console: Terminal, change: InstructionsChange) -> None:
 
 
 def _show_page(console: Terminal, page: WaitingPage) -> None:
-    """Show a page that waits: what was found in it, what it may reach, and what changed."""
+    """Show a page or skill that waits: what was found in it, what it may, and what changed."""
     address = escape(reveal_hidden(page.listed.name))
-    console.print(f"[bold]page {address}[/bold] of {escape(page.server)}, {page.state}")
+    kind = "page" if skills.entry_of(page.listed) is None else "skill"
+    console.print(f"[bold]{kind} {address}[/bold] of {escape(page.server)}, {page.state}")
     for finding in page.findings:
         color = "red" if finding["severity"] == scan.SEVERE else "yellow"
         console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")

@@ -18,7 +18,7 @@ from gateway_project.access import callers
 from gateway_project.client_config import clients, connect, own_entry
 from gateway_project.client_config.clients import KnownClient
 from gateway_project.client_config.connect import ClientTarget, ConnectionRecords, ConnectOutcome
-from gateway_project.client_config.own_entry import EntryNotSupported
+from gateway_project.client_config.own_entry import ENTRY_NAME, EntryNotSupported
 from gateway_project.client_config.raw_file import UnreadableConfig
 from gateway_project.foundation.home import default_home
 from gateway_project.management.refusals import refusing
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="only show the change")
         parser.add_argument("--project", action="store_true", help="this folder's file")
         parser.add_argument("--file", metavar="FILE", help="another file of that client")
-        parser.add_argument("--name", default="foregate", help="name of the entry (%(default)s)")
+        parser.add_argument("--name", default=ENTRY_NAME, help="name of the entry (%(default)s)")
         parser.add_argument("--user", default="", help="user the client acts for")
         parser.add_argument(
             "--http", default="", metavar="URL", help=("address of a running gateway")
@@ -133,7 +133,7 @@ def _build_entry(target: ClientTarget, options: dict[str, Any]) -> dict[str, Any
         url=options["http"],
         home=None if home == default_home() else home,
     )
-    return own_entry.build_entry(target.client, target.path, launch)
+    return own_entry.build_entry(target.client, target.path, launch, name=target.name)
 
 
 def _list_hints(options: dict[str, Any]) -> list[str]:

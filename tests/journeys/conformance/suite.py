@@ -82,6 +82,14 @@ def check_server(url: str, version: str, results: Path) -> Report:
     return _read(results, prefix="server-")
 
 
+def check_scenarios(url: str, names: Iterable[str], version: str, results: Path) -> Report:
+    """Run some scenarios against a server, of extensions too."""
+    for name in names:
+        given = ("--scenario", name, "--spec-version", version, "--force")
+        _run("server", "--url", url, *given, "--output-dir", str(results))
+    return _read(results, prefix="server-")
+
+
 def check_client(command: str, version: str, results: Path, *, env: Mapping[str, str]) -> Report:
     """Run every scenario of a revision against a command that drives a client.
 
