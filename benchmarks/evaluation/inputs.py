@@ -9,18 +9,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from django.conf import settings
+
 from benchmarks.evaluation.graph import EVALUATION_CALLER, EvaluationWorld
 from gateway_project.foundation import schema
 from gateway_project.foundation.sealing import Sealer, load_or_create_sealer
 from graph import encode
 from graph.suggestion.intent import reading as reader
 from graph.suggestion.ranking.tool_view import ToolView
+from tools.embed.load import LazyReader
 from tools.visibility import Visibility
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
     from graph.suggestion.intent.reading import IntentReading
     from tools.embed.embedder import Embedder
+    from tools.embed.reader import ReadStatements
     from tools.search_index import SearchIndex
 
 ENCODE_BATCH_SIZE: Final = 256
@@ -43,6 +47,11 @@ class SuggestionInputs:
     index: SearchIndex
     embedder: Embedder
     sealer: Sealer
+
+    @cached_property
+    def read(self) -> ReadStatements:
+        """The packaged reader, as a gateway reads."""
+        return LazyReader(settings.FOREGATE)
 
     @cached_property
     def visibility(self) -> Visibility:

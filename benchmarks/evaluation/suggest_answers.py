@@ -107,6 +107,7 @@ def _make_view(
             index=inputs.index,
             models=learned.models,
             considered=considered,
+            read=inputs.read,
         ),
         topology=inputs.world.topology,
         metrics=inputs.world.metrics,

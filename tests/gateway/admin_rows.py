@@ -62,6 +62,7 @@ from tools.models import (
     DangerousOperation,
     ServerDiscovery,
     ServerItems,
+    ServerPage,
     ServerSignIn,
     SignInAttempt,
     ToolEmbedding,
@@ -124,6 +125,9 @@ def store_one_of_each(root, sealer):
     ServerDiscovery.objects.create(server=tool.server, failures=1, retry_at=SEEN_AT)
     ServerItems.objects.create(
         server=tool.server, kind="prompts", items=[], launch_hash="0" * 64, listed_at=SEEN_AT
+    )
+    ServerPage.objects.create(
+        server=tool.server, uri="ui://page", listed={}, listed_hash="0" * 64, listed_at=SEEN_AT
     )
     ServerSignIn.objects.create(
         server=tool.server, issuer="https://as.example", resource="https://m.ex", sealed=sealed

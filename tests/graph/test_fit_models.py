@@ -3,17 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cryptography.fernet import Fernet
-from graph.suggestion.binding.model import BindingModel
 
 from gateway_project.foundation import advisory
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer
 from graph import fit_models
 from graph.fit_models import FailedFit, FitSettings, FittedScope
-from graph.models import FittedModel, PatternRun, WorkflowPattern
+from graph.models import FittedModel, WorkflowPattern
 from graph.record_runs import record_runs
 from graph.store import fitted_models, patterns
-from graph.suggestion.binding import model as binding_model
 from graph.suggestion.ranking import fit as ranking_fit
 from graph.suggestion.ranking.ranker import Ranker
 from tests.factories import ServerFactory, TeamFactory, ToolFactory
@@ -61,8 +59,7 @@ def made():
         seen.append((team, [one.tools for one in history]))
         return FittedScope(
             ranker=f"ranker {len(seen)}".encode(),
-            bindings=b"",
-            figures={"patterns": len(history), "runs": len(history), "samples": 0},
+            figures={"patterns": len(history), "runs": len(history)},
         )
 
     make.seen = seen
@@ -194,17 +191,6 @@ async def test_one_process_fits_at_a_time(made):
     assert await run_in_database_thread(fit, made, wait_s=PATIENCE_S) == []
 
 
-def test_samples_are_kept_for_the_newest_runs_only(tools, record, made, monkeypatch):
-    monkeypatch.setattr(fit_models, "MAX_SAMPLED", 2)
-    record(*(run(f"r{n}", "Send it", task("x", tools[1]), days_ago=n) for n in range(4)))
-    for row in PatternRun.objects.all():
-        row.samples = row.key.encode()
-        row.save()
-    assert patterns.load_samples(None, limit=3) == [b"r0", b"r1", b"r2"]
-    fit(made)
-    assert patterns.load_samples(None, limit=9) == [b"r0", b"r1"]
-
-
 def test_the_products_own_fit_can_be_kept_and_read_again(tools, record):
     words = ["red", "blue", "green", "brown", "white", "black"]
     record(
@@ -218,7 +204,6 @@ def test_the_products_own_fit_can_be_kept_and_read_again(tools, record):
     assert done.figures["patterns"] == len(words)
     stored = fitted_models.load_model(None, TERMS.embedding_model)
     assert Ranker.from_bytes(SEALER.unseal_bytes(stored.content)).past_intent_count == len(words)
-    BindingModel.from_bytes(stored.bindings)
 
 
 def test_a_failed_scope_does_not_block_others(tools, record, made):
@@ -248,10 +233,10 @@ def test_a_failed_scope_does_not_block_others(tools, record, made):
     assert FittedModel.objects.get(team=bad).failure == ""
 
 
-@pytest.mark.parametrize("part", ["tool_model", "set_model", "order_model", "bindings"])
+@pytest.mark.parametrize("part", ["tool_model", "set_model", "order_model"])
 def test_a_model_that_is_no_finite_numbers_is_not_stored(tools, record, monkeypatch, part):
     record(run("r1", "Send it", task("x", tools[1])))
-    fit_ranker, fit_bindings = ranking_fit.fit_ranker, binding_model.fit_binding
+    fit_ranker = ranking_fit.fit_ranker
 
     def spoilt(model):
         return replace(model, coefficients=np.full_like(model.coefficients, np.nan))
@@ -260,14 +245,7 @@ def test_a_model_that_is_no_finite_numbers_is_not_stored(tools, record, monkeypa
         good = fit_ranker(*given)
         return replace(good, **{part: spoilt(getattr(good, part))})
 
-    if part == "bindings":
-        monkeypatch.setattr(
-            binding_model,
-            "fit_binding",
-            lambda *given, **more: spoilt(fit_bindings(*given, **more)),
-        )
-    else:
-        monkeypatch.setattr(ranking_fit, "fit_ranker", ranker_of)
+    monkeypatch.setattr(ranking_fit, "fit_ranker", ranker_of)
     outcome = fit_models.fit_due_scopes(TERMS, now=NOW)
     assert "not finite" in outcome.failed[0].reason
     assert fitted_models.load_model(None, TERMS.embedding_model) is None

@@ -4,7 +4,6 @@ import django.db
 import pytest
 import structlog.testing
 from cryptography.fernet import Fernet
-from graph.suggestion.binding.model import load_shipped_model
 
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer
@@ -14,7 +13,6 @@ from graph.models import FittedModel
 from graph.ranker_cache import RankerCache
 from graph.record_runs import record_runs
 from graph.store import fitted_models
-from graph.suggestion.binding import model as binding_model
 from graph.suggestion.ranking import ranker as ranker_module
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
@@ -161,29 +159,10 @@ async def test_an_unexpected_error_does_not_end_the_task(tools, learn, kept, mon
 
 async def test_an_unreadable_model_falls_back_to_the_shipped_one(tools, learn, kept):
     await learn(run("r1", "Send it", task("x", tools[1])))
-    await run_in_database_thread(FittedModel.objects.update, content=b"torn", bindings=b"torn")
+    await run_in_database_thread(FittedModel.objects.update, content=b"torn")
     found = await kept.load(None)
     assert found.ranker.past_intent_count == 0
-    assert found.binding_model is load_shipped_model()
     assert found.digest
-
-
-async def test_a_binding_model_of_other_features_is_replaced_until_refitted(
-    tools, learn, kept, sealer, monkeypatch
-):
-    with monkeypatch.context() as patch:
-        patch.setattr(binding_model, "_FEATURES_DIGEST", "others")
-        patch.setattr(fit_models, "FEATURES_DIGEST", "others")
-        await learn(run("r1", "Send it", task("x", tools[1])))
-    with structlog.testing.capture_logs() as logs:
-        found = await kept.load(None)
-    assert found.binding_model is load_shipped_model()
-    assert found.ranker.past_intent_count == 1
-    assert [one["event"] for one in logs] == ["rankers.model_unusable"]
-    assert await run_in_database_thread(fit_models.is_due, TERMS)
-    await learn()
-    again = await RankerCache(EMBEDDER.model, sealer=sealer).load(None)
-    assert again.binding_model is not load_shipped_model()
 
 
 async def test_a_ranker_of_other_features_is_replaced_until_refitted(

@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-from graph.suggestion.binding.model import load_shipped_model
 
 from graph.ranker_cache import TeamModels
 from graph.suggestion.binding.knowledge import BindingKnowledge
@@ -27,9 +26,7 @@ class MissingEmbedder(FakeEmbedder):
 
 
 def models(ranker):
-    return TeamModels(
-        ranker=ranker, binding_model=load_shipped_model(), knowledge=BindingKnowledge()
-    )
+    return TeamModels(ranker=ranker, knowledge=BindingKnowledge())
 
 
 @pytest.fixture(scope="module")

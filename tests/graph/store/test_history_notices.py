@@ -59,7 +59,7 @@ def test_a_new_run_is_notified_and_a_repeated_one_is_not(heard, record):
 
 
 def test_a_fitted_model_is_notified(heard):
-    one = ModelRow(team=None, digest="d", content=b"c", bindings=b"", figures={})
+    one = ModelRow(team=None, digest="d", content=b"c", figures={})
     assert fitted_models.store_model(one, model="m", at=NOW)
     assert heard() == {fitted_models.CHANGE_NOTICE}
     assert fitted_models.drop_unused_models("m", [None]) == 1
