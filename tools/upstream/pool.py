@@ -218,8 +218,7 @@ class UpstreamPool:
             UpstreamError: If there is no result.
         """
         request = UpstreamRequest(method="resources/read", params={"uri": uri})
-        raw, _ = await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)
-        return raw
+        return (await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)).raw
 
     async def list_items(
         self, server: str, kind: ItemKind, *, caller: Caller, downstream: Downstream = NO_CLIENT
