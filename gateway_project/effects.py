@@ -122,6 +122,7 @@ class Effects(IntentEffects):
         result_store: Stores results too large to send inline.
         admit_page: Lets a page of a server pass if it is as it was pinned.
         max_call_s: Longest time limit that a client may set for a call.
+        run_results_s: Seconds that results of runs are kept after their end; None: not stated.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
         usage: How often a team called each tool, by primary key.
@@ -144,6 +145,7 @@ class Effects(IntentEffects):
     admit_page: AdmitPage
     result_store: ResultStore
     result_link_bytes: int
+    run_results_s: float | None = None
     max_call_s: float
     sealer: Sealer
     usage: Callable[[int | None], Mapping[int, int]]

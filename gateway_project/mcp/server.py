@@ -20,6 +20,7 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    RequestParams,
     SetLevelRequestParams,
     SubscriptionsListenRequestParams,
     methods,
@@ -35,7 +36,7 @@ from gateway_project.mcp.parking import ParkedCalls, open_parking
 from gateway_project.mcp.results import CONVERTED_KEY, ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.readiness import ChangedList, NotReady
-from tools import ui_pages
+from tools import mcp_tasks, ui_pages
 from tools.upstream.request import CALL_METHOD
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ STATIC_EXPOSURE: Final = "meta"
 """Where all clients are shown the meta-tools alone, their list never changes."""
 _EXTENSIONS: Final[dict[str, dict[str, Any]]] = {ui_pages.EXTENSION: {}}
 """Declared to every client; others pass as clients declare them."""
+_MODERN_EXTENSIONS: Final = {**_EXTENSIONS, mcp_tasks.EXTENSION: {}}
+"""Declared to those of the stateless era: only their results say whether they are a task."""
 LISTEN_METHOD: Final = "subscriptions/listen"
 """A request that stays open until its client leaves."""
 _PLAIN_CALL: Final = {"name", "arguments"}
@@ -78,6 +81,12 @@ _CACHE_HINTS: Final[Mapping[Any, CacheHint]] = {
 }
 
 Context = ServerRequestContext[Any]
+
+
+class _TaskParams(RequestParams):
+    """Parameters of the methods of MCP tasks; handlers read them as they were sent."""
+
+    task_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +152,9 @@ def build_server(
         on_subscriptions_listen=handlers.serve_listen,
     )
     handlers.info = server.server_info_stamp
-    server.extensions = _EXTENSIONS
+    server.extensions = _MODERN_EXTENSIONS
+    for method in mcp_tasks.TASK_METHODS:
+        server.add_request_handler(method, _TaskParams, handlers.serve_carried)
     # Passed to the constructor, these two would raise a deprecation warning.
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
     server.add_notification_handler(
@@ -221,7 +232,12 @@ class _ServedHandlers:
         return await handle(self._runtime.readiness, ctx)
 
     async def serve_listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> Any:
-        """Serve `subscriptions/listen`; only resource subscriptions need the runtime."""
+        """Serve `subscriptions/listen`; only resource subscriptions need the runtime.
+
+        The state of MCP tasks is not announced, so that the acknowledgement names none.
+        """
+        if "task_ids" in (params.notifications.model_extra or {}):
+            client_state.require_tasks(ctx)
         if params.notifications.resource_subscriptions:
             return await self.serve_request(ctx, params)
         return await changes.serve_listen(

@@ -45,10 +45,12 @@ class UserChannel:
     Attributes:
         consult: Asks the user about pending approvals.
         watch: Context entered while waiting for the call.
+        wait_s: Longest wait for the call; None: as long as for any run.
     """
 
     consult: ConsultUser = ask_nobody
     watch: WatchRun = watch_nothing
+    wait_s: float | None = None
 
 
 NO_USER: Final = UserChannel()
@@ -112,11 +114,19 @@ async def conclude_call(
         view = await _wait_until_settled(effects, caller, run, user_channel)
     if view.pending_approvals:
         raise await _build_required_error(view.pending_approvals[0], effects)
-    task = view.tasks[0]
     if not view.status.is_at_rest:
-        raise CallInProgress(task.tool, run)
-    await run_in_database(run_store.mark_delivered, run)  # no-op unless the run has ended
-    return _build_outcome(view, task)
+        raise CallInProgress(view.tasks[0].tool, run)
+    return await deliver_outcome(view)
+
+
+async def deliver_outcome(view: RunView) -> CallOutcome:
+    """Return the outcome of the call of a run at rest; the same call is a new one then.
+
+    Raises:
+        DirectCallFailed: If there is no result.
+    """
+    await run_in_database(run_store.mark_delivered, view.id)  # no-op unless the run has ended
+    return _build_outcome(view, view.tasks[0])
 
 
 async def _start_or_find_run(effects: Effects, caller: Caller, request: UpstreamRequest) -> UUID:
@@ -164,7 +174,8 @@ async def _wait_until_settled(
     effects: Effects, caller: Caller, run: UUID, user_channel: UserChannel
 ) -> RunView:
     async with user_channel.watch(run):
-        return await effects.runs.wait(caller, run, wait_s=MAX_WAIT_S)
+        wait_s = MAX_WAIT_S if user_channel.wait_s is None else user_channel.wait_s
+        return await effects.runs.wait(caller, run, wait_s=wait_s)
 
 
 async def _build_required_error(approval: ApprovalView, effects: Effects) -> ApprovalRequired:

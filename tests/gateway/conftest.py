@@ -73,6 +73,7 @@ class World:
     exposure: str = "meta"
     requests: FakeRequests = field(default_factory=FakeRequests)
     result_link_bytes: int = 0
+    run_results_s: float | None = None
     max_call_s: float = 3_600.0
     home: Path
     list_wait_s: float = PATIENCE_S
@@ -156,6 +157,7 @@ class World:
             await_listing=self.await_listing,
             result_store=ResultStore(self.home / "results", self.sealer),
             result_link_bytes=self.result_link_bytes,
+            run_results_s=self.run_results_s,
             max_call_s=self.max_call_s,
             sealer=self.sealer,
             topology=lambda _team: Topology(self.relations),
