@@ -129,6 +129,8 @@ async def _write_message(request: ClientRequest, view: RunView) -> str:
         link = (await request.effects.open_console())(approval.id)
         where = link or "with `manage.py approvals`"
         return f"a person has to decide on the call of {approval.tool}: {where}"
+    if not is_open(view):
+        return view.status.value
     whole = [task for task in view.tasks if task.item == WHOLE_TASK]
     done = sum(task.status.is_done for task in whole)
     return f"{view.status.value}: {done} of {len(whole)} tasks done"
