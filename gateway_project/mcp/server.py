@@ -236,7 +236,7 @@ class _ServedHandlers:
 
         The state of MCP tasks is not announced, so that the acknowledgement names none.
         """
-        if "task_ids" in (params.notifications.model_extra or {}):
+        if "taskIds" in (params.notifications.model_extra or {}):
             client_state.require_tasks(ctx)
         if params.notifications.resource_subscriptions:
             return await self.serve_request(ctx, params)

@@ -313,3 +313,10 @@ async def test_the_extension_is_declared_to_clients_that_can_follow(connect):
         assert client.server_capabilities.extensions.keys() >= {EXTENSION}
     async with connect("legacy") as client:
         assert EXTENSION not in client.server_capabilities.extensions
+
+
+async def test_a_stream_of_changes_of_tasks_is_refused_to_who_cannot_follow_them(connect):
+    async with connect() as client:
+        with pytest.raises(MCPError) as refusal:
+            await ask(client, "subscriptions/listen", notifications={"taskIds": [str(RUN)]})
+    assert refusal.value.error.code == -32021
