@@ -89,7 +89,8 @@ async def cancel_task(request: ClientRequest, run: str) -> None:
     Raises:
         UnknownTask: If the caller has no such run.
     """
-    await load_run(request, run)
+    if not is_open(await load_run(request, run)):
+        return
     abort = ControlRequest(run=run, action=Action.ABORT.value)
     try:
         await flow.control_run(request.effects, request.caller, abort)

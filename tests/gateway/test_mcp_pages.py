@@ -199,7 +199,7 @@ async def test_a_page_that_a_result_names_itself_goes_before_its_tool_s(connect,
 async def test_clients_hear_that_the_gateway_knows_of_pages(connect, world, era):
     async with connect(era) as client:
         declared = client.server_capabilities.model_dump(by_alias=True)
-    assert declared["extensions"] == {"io.modelcontextprotocol/ui": {}}
+    assert declared["extensions"]["io.modelcontextprotocol/ui"] == {}
 
 
 async def test_no_search_finds_what_is_for_pages(connect, world, era):

@@ -197,12 +197,18 @@ async def test_a_task_is_cancelled_by_aborting_its_run(following, world):
     assert world.runs.handle_notification == [(Action.ABORT, None)]
 
 
-async def test_cancelling_what_has_ended_is_acknowledged(following, world):
-    world.runs.known = view(task("log"))
-    world.runs.error = ActionNotPossible("run_not_open", "the run is succeeded")
+@pytest.mark.parametrize(
+    "status", [RunStatus.RUNNING, RunStatus.SUCCEEDED, RunStatus.ABORTED, RunStatus.UNKNOWN]
+)
+async def test_cancelling_what_has_ended_is_acknowledged(following, world, status):
+    """It may have ended meanwhile; one with an unknown outcome waits for a person."""
+    world.runs.known = view(task("log"), status=status)
+    if status is RunStatus.RUNNING:
+        world.runs.error = ActionNotPossible("run_not_open", "the run is succeeded")
     async with following() as client:
         answer = await ask(client, "tasks/cancel", taskId=str(RUN))
     assert answer["resultType"] == "complete"
+    assert world.runs.handle_notification == []
 
 
 async def test_a_pending_approval_is_asked_for_by_the_task(following, world, decided):
