@@ -297,7 +297,7 @@ async def call(  # noqa: PLR0913 - caller, call, collaborators and grant
                 answered = let_server_judge(answered, admission.misfit)
             outcome = await answered
         result, served = outcome.result, outcome.served
-        code = _INPUT_REQUIRED if result.needs_input else TOOL_ERROR if result.is_error else ""
+        code = _INPUT_REQUIRED if result.is_interim else TOOL_ERROR if result.is_error else ""
     except Exception as error:
         code = _UNKNOWN_TOOL if isinstance(error, UnknownTool) else find_error_code(error)
         raise

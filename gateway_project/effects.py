@@ -125,6 +125,7 @@ class Effects(IntentEffects):
         skills: Lets skills of servers pass if they are as they were pinned.
         max_call_s: Longest time limit that a client may set for a call.
         call_patience_s: Seconds after which a call goes on as a run; 0: as its client is known.
+        run_results_s: Seconds that results of runs are kept after their end; None: not stated.
         result_link_bytes: Size from which a result is stored and linked to; 0: never.
         sealer: Seals state that passes through clients.
         usage: How often a team called each tool, by primary key.
@@ -148,6 +149,7 @@ class Effects(IntentEffects):
     skills: SkillGate
     result_store: ResultStore
     result_link_bytes: int
+    run_results_s: float | None = None
     max_call_s: float
     call_patience_s: float
     sealer: Sealer

@@ -362,11 +362,14 @@ async def get_run(
     *,
     wait_s: float = 0.0,
     watch: WatchRun = watch_nothing,
+    results: bool = True,
 ) -> RunView:
     """Return a run's state once it is at rest or the wait is over.
 
     Reading has no side effects: the outcome of a direct call is still delivered to the next
     identical call.
+
+    Without `results` no payloads are read, and nothing is waited for.
 
     Raises:
         CallNotPermitted: If the caller may not call tools.
@@ -374,7 +377,10 @@ async def get_run(
         RunsUnavailable: If the database is away.
     """
     _require_call_scope(caller)
-    return await _wait_for_view(effects, caller, _parse_run_id(run), wait_s=wait_s, watch=watch)
+    known = _parse_run_id(run)
+    if not results:
+        return await effects.runs.load_view(caller, known, results=False)
+    return await _wait_for_view(effects, caller, known, wait_s=wait_s, watch=watch)
 
 
 async def control_run(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from execution import call
+from execution.call_errors import CallNotPermitted
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
@@ -334,6 +335,25 @@ async def send_request(
     """
     if all(visible.name != server for visible in _visible_servers(effects, caller)):
         raise UnknownResource(server)
+    try:
+        return await effects.requests.request(server, request, caller=caller)
+    except UpstreamError as error:
+        raise error.limit_to(caller) from None
+
+
+async def send_task_request(
+    effects: Effects, caller: Caller, tool: str, request: UpstreamRequest
+) -> dict[str, Any]:
+    """Send a request about the MCP task of a call, and return its result unchanged.
+
+    Raises:
+        CallNotPermitted: If the caller may not call tools.
+        UnknownTool: If the caller does not see the tool any more.
+        UpstreamError: If the server returns no result.
+    """
+    if not caller.has_scope(call.SCOPE):
+        raise CallNotPermitted(caller)
+    server = effects.catalogue().find_tool(tool, caller).server
     try:
         return await effects.requests.request(server, request, caller=caller)
     except UpstreamError as error:

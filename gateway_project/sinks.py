@@ -111,7 +111,7 @@ def record_result(
     effects: Effects, tool: CatalogueTool, caller: Caller, result: UpstreamResult
 ) -> None:
     """Count a finished call and learn from its result; a request for input is not a result."""
-    if result.needs_input or caller.owner is None:
+    if result.is_interim or caller.owner is None:
         return
     effects.count_call(tool.pk, caller.contributor, result.is_error)
     if not result.is_error:

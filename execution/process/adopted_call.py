@@ -51,6 +51,6 @@ class AdoptedCall:
         self.is_taken = True
         self.forward_progress(listener)
         outcome = await self.sending
-        if outcome.result.needs_input:
+        if outcome.result.is_interim:
             raise NobodyToAsk(self.prepared.tool)
         return outcome

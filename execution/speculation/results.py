@@ -238,7 +238,7 @@ def do_agree(early: CallOutcome, real: CallOutcome) -> bool:
 def is_usable(outcome: CallOutcome) -> bool:
     """Whether a result made ahead may be kept."""
     result = outcome.result
-    return not (result.is_error or result.needs_input) and is_keepable(result.raw)
+    return not (result.is_error or result.is_interim) and is_keepable(result.raw)
 
 
 def estimate_size(raw: Mapping[str, Any]) -> int:

@@ -431,7 +431,7 @@ class Speculator(Speculation):
         finally:
             result.joiners -= 1
         ahead = result.outcome
-        if ahead is None or result.is_discarded or outcome.result.needs_input:
+        if ahead is None or result.is_discarded or outcome.result.is_interim:
             return outcome  # what was in flight for longer than the real call shows nothing
         agreed = is_keepable(outcome.result.raw) and do_agree(ahead, outcome)
         self._dependencies.agreements.record(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import structlog
 from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     LOG_LEVEL_META_KEY,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tools import ui_pages
+from tools import mcp_tasks, ui_pages
 from tools.resource_uris import ResourceAddress
 
 if TYPE_CHECKING:
@@ -48,9 +51,9 @@ DEFAULT_LOG_LEVEL: Final = "info"
 FORWARDED_CAPABILITIES: Final = ("elicitation", "sampling", "roots")
 """Capabilities that servers may use through the gateway."""
 _OFFICIAL_EXTENSIONS: Final = "io.modelcontextprotocol/"
-_FORWARDED_EXTENSIONS: Final = frozenset({ui_pages.EXTENSION})
-"""Official extensions that clients declare and that need nothing of the gateway; others, such as
-tasks, have methods of their own or concern who signs in. Skills are declared by servers alone."""
+_FORWARDED_EXTENSIONS: Final = frozenset({ui_pages.EXTENSION, mcp_tasks.EXTENSION})
+"""Official extensions that servers may use through the gateway; others have methods of their own
+or concern who signs in. Skills are declared by servers alone."""
 MAX_CLIENT_NAME_CHARS: Final = 100
 """Characters of a client's name that tell its sessions apart."""
 _TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -172,7 +175,8 @@ def read_capabilities(ctx: Context) -> Mapping[str, Any]:
     if state.capabilities is None:
         declared = ctx.session.client_capabilities
         state.capabilities = _filter_capabilities(
-            declared.model_dump(by_alias=True, mode="json", exclude_none=True) if declared else {}
+            declared.model_dump(by_alias=True, mode="json", exclude_none=True) if declared else {},
+            official=_FORWARDED_EXTENSIONS - {mcp_tasks.EXTENSION},  # its results have no type
         )
     return state.capabilities
 
@@ -180,6 +184,26 @@ def read_capabilities(ctx: Context) -> Mapping[str, Any]:
 def shows_pages(ctx: Context) -> bool:
     """Whether the client shows pages of servers (MCP Apps)."""
     return ui_pages.EXTENSION in read_capabilities(ctx).get("extensions", {})
+
+
+def speaks_tasks(ctx: Context) -> bool:
+    """Whether the client of a request follows an MCP task instead of its result."""
+    return mcp_tasks.declares_tasks(read_capabilities(ctx))
+
+
+def require_tasks(ctx: Context) -> None:
+    """Check that a request about MCP tasks declares their extension.
+
+    Raises:
+        MCPError: If it does not, or its version has no such requests.
+    """
+    if not is_modern(ctx):
+        raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+    if not speaks_tasks(ctx):
+        required: dict[str, Any] = {"extensions": {mcp_tasks.EXTENSION: {}}}
+        text = f"declare the extension {mcp_tasks.EXTENSION} with each request about tasks"
+        data = {"requiredCapabilities": required}
+        raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, text, data)
 
 
 def read_log_level(ctx: Context) -> str | None:
@@ -202,7 +226,9 @@ def _read_meta(ctx: Context) -> Mapping[str, Any]:
     return meta if isinstance(meta, Mapping) else {}
 
 
-def _filter_capabilities(declared: object) -> Mapping[str, Any]:
+def _filter_capabilities(
+    declared: object, *, official: Collection[str] = _FORWARDED_EXTENSIONS
+) -> Mapping[str, Any]:
     if not isinstance(declared, Mapping):
         return {}
     forwarded = {
@@ -215,6 +241,6 @@ def _filter_capabilities(declared: object) -> Mapping[str, Any]:
         forwarded["extensions"] = {
             name: settings
             for name, settings in extensions.items()
-            if name in _FORWARDED_EXTENSIONS or not name.startswith(_OFFICIAL_EXTENSIONS)
+            if name in official or not name.startswith(_OFFICIAL_EXTENSIONS)
         }
     return forwarded

@@ -52,25 +52,36 @@ async def ask_user(
         Whether any call is decided; False if the client cannot ask, its user does not answer, or
         their team has somebody else approve their calls.
     """
-    if await run_in_database_thread(teams.requires_second_person, caller.team, caller.user):
+    if not await may_decide_own(caller):
         return False
     decided = False
     for approval in pending:
         decision = await _ask_about_call(turn, caller, approval, open_console)
         if decision is None:
             return decided
-        try:
-            await run_in_database_thread(
-                decide_approval.decide_approval,
-                caller,
-                approval.id,
-                approve=decision,
-                via="elicitation",
-            )
-        except (ApprovalNotPending, UnknownApproval) as error:  # decided elsewhere, or expired
-            log.info("approval.not_pending", approval=str(approval.id), reason=str(error))
+        await record_decision(caller, approval, approve=decision)
         decided = True
     return decided
+
+
+async def record_decision(caller: Caller, approval: ApprovalView, *, approve: bool) -> None:
+    """Record what a client's user decided, unless it is decided elsewhere or has expired."""
+    try:
+        await run_in_database_thread(
+            decide_approval.decide_approval,
+            caller,
+            approval.id,
+            approve=approve,
+            via="elicitation",
+        )
+    except (ApprovalNotPending, UnknownApproval) as error:
+        log.info("approval.not_pending", approval=str(approval.id), reason=str(error))
+
+
+async def may_decide_own(caller: Caller) -> bool:
+    """Whether a caller's team lets them approve their own calls."""
+    second = teams.requires_second_person
+    return not await run_in_database_thread(second, caller.team, caller.user)
 
 
 def can_ask_user(turn: UpstreamTurn) -> bool:
@@ -88,6 +99,18 @@ async def _ask_about_call(
     """Return the user's decision; None without one."""
     if turn.consult is None or approval.arguments is None:
         return None
+    params = await build_question(caller, approval, open_console)
+    try:
+        return read_decision(await turn.consult(ELICIT, params))
+    except MCPError as refusal:
+        log.info("approval.elicitation_refused", approval=str(approval.id), reason=str(refusal))
+        return None
+
+
+async def build_question(
+    caller: Caller, approval: ApprovalView, open_console: OpenConsole
+) -> dict[str, Any]:
+    """Return the parameters of the elicitation that asks for a decision."""
     is_cut = approval_text.summarize_arguments(approval.arguments)[1]
     message = approval_text.write_question(
         approval.tool,
@@ -96,12 +119,7 @@ async def _ask_about_call(
         user=caller.user,
         link=(await open_console())(approval.id) if is_cut else "",
     )
-    params = {"mode": "form", "message": message, "requestedSchema": consent_form(is_cut=is_cut)}
-    try:
-        return read_decision(await turn.consult(ELICIT, params))
-    except MCPError as refusal:
-        log.info("approval.elicitation_refused", approval=str(approval.id), reason=str(refusal))
-        return None
+    return {"mode": "form", "message": message, "requestedSchema": consent_form(is_cut=is_cut)}
 
 
 def consent_form(*, is_cut: bool) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from gateway_project.mcp.paging import InvalidCursor
 from gateway_project.mcp.questions import InputUnavailable
 from gateway_project.mcp.request_state import InvalidRequestState
 from gateway_project.mcp.results import ERROR_KEY, ServerReply, report_failure
+from gateway_project.mcp.task_ids import UnknownTask
 from gateway_project.pass_through import (
     AmbiguousResource,
     PassThroughError,
@@ -59,7 +60,13 @@ _ERRORS_WITH_PROBLEMS: Final = (
     WorkflowNotRunnable,
 )
 
-PROTOCOL_ERRORS: Final = (InputUnavailable, InvalidCursor, InvalidRequest, InvalidRequestState)
+PROTOCOL_ERRORS: Final = (
+    InputUnavailable,
+    InvalidCursor,
+    InvalidRequest,
+    InvalidRequestState,
+    UnknownTask,
+)
 """Errors that only the MCP edge raises."""
 RESOURCE_NOT_FOUND: Final = -32002
 """JSON-RPC code of the handshake era; later eras use `INVALID_PARAMS`."""
@@ -70,6 +77,7 @@ _INVALID_PARAMS_ERRORS: Final = (
     InvalidRequestState,
     UnknownPrompt,
     UnknownSkill,
+    UnknownTask,
 )
 
 _LONGER_CALLS: Final = (

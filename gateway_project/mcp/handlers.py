@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from execution.availability import require_for_models, require_read
+from execution.call_errors import ApprovalRequired
 from execution.view import ApprovalView
 from gateway_project import flow
 from gateway_project.find.answers import ToolDescription
@@ -24,6 +25,7 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.mcp import (
     arguments,
+    call_results,
     callers,
     client_state,
     consent,
@@ -35,10 +37,13 @@ from gateway_project.mcp import (
     questions,
     resource_requests,
     run_calls,
+    run_tasks,
     served,
+    server_tasks,
     skill_requests,
     smaller_results,
     subscriptions,
+    task_requests,
 )
 from gateway_project.mcp.arguments import UnknownMetaTool
 from gateway_project.mcp.client_request import ClientRequest
@@ -48,14 +53,16 @@ from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.mcp.smaller_results import WantedSize
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs import task_results
-from gateway_project.runs.direct_call import UserChannel
-from tools import ids, skills, ui_pages
+from gateway_project.runs.continued_call import CallContinues
+from gateway_project.runs.direct_call import CallInProgress, UserChannel
+from tools import mcp_tasks, skills, ui_pages
 from tools.catalogue import CatalogueTool, UnknownTool
 from tools.upstream.request import CALL_METHOD
 from tools.visibility import Visibility
 
-META_KEY: Final = "foregate/call"
 NAME_CUTOFF: Final = 0.5
+_GOING_ON: Final = (ApprovalRequired, CallContinues, CallInProgress)
+"""Errors that say which run a call goes on as; clients that follow tasks get its task instead."""
 _LIST_METHODS: Final = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 )
@@ -228,7 +235,7 @@ def _name_page(request: ClientRequest, tool: str, reply: ServerReply) -> ServerR
     raw = reply.raw
     if raw.get("isError") or not client_state.shows_pages(request.ctx):
         return reply
-    if questions.is_input_required(raw) or ui_pages.find_page(raw):
+    if _is_interim(raw) or ui_pages.find_page(raw):
         return reply
     try:
         called = request.effects.catalogue().find_tool(tool, request.caller)
@@ -295,43 +302,59 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
 ) -> ServerReply:
     effects, caller, tool = request.effects, request.caller, params["name"]
     await _await_listing(request, tool)
+    # What is cut from a result is cut here: no task carries how.
+    offers_task = client_state.speaks_tasks(request.ctx) and wanted in (None, WantedSize())
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
         if only_reads:
             require_read(effects.catalogue().find_tool(tool, caller))
-        outcome = await flow.call_tool(
-            effects,
-            caller,
-            request.build_upstream_request(turn, params, timeout_s=timeout_s),
-            user_channel=_make_user_channel(request, turn),
-            is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
-            patience=await request.find_patience(),
-        )
-        server, _ = ids.split_id(outcome.tool)
-        effects.item_lists.note_links(server, outcome.result.raw, caller=caller)
-        call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
-        meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
-        if outcome.converted:
-            meta[CONVERTED_KEY] = list(outcome.converted)
-        raw = outcome.result.raw
-        if ui_pages.find_page(raw):
-            raw = {**raw, "_meta": ui_pages.expose_page(raw["_meta"], server)}
-        return ServerReply(raw=raw, meta=meta)
+        patience = await request.find_patience()
+        # A call that goes on as a run needs the result of its server's task, not its handle.
+        turn = turn if offers_task and patience is None else turn.without_tasks()
+        try:
+            outcome = await flow.call_tool(
+                effects,
+                caller,
+                request.build_upstream_request(turn, params, timeout_s=timeout_s),
+                user_channel=_make_user_channel(request, turn, offers_task=offers_task),
+                is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
+                patience=patience,
+            )
+        except _GOING_ON as error:
+            if error.run is None or not offers_task:
+                raise
+            view = await flow.get_run(effects, caller, str(error.run))
+            return await run_tasks.create_task(request, view)
+        if mcp_tasks.is_task(outcome.result.raw):
+            return server_tasks.hand_over(request, outcome, is_linkable=linkable)
+        return call_results.build_call_reply(request, outcome)
 
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation
     )
-    if not questions.is_input_required(reply.raw):
-        if wanted is not None:
-            raw, link = await smaller_results.reduce_result(effects, caller, reply.raw, wanted)
-            meta = {**reply.meta, large_results.META_KEY: link} if link else reply.meta
-            reply = replace(reply, raw=raw, meta=meta)
-        reply = await large_results.link_large_result(request, reply, is_text_linkable=linkable)
-    return reply
+    if _is_interim(reply.raw):
+        return reply
+    if wanted is not None:
+        raw, link = await smaller_results.reduce_result(effects, caller, reply.raw, wanted)
+        meta = {**reply.meta, large_results.META_KEY: link} if link else reply.meta
+        reply = replace(reply, raw=raw, meta=meta)
+    return await large_results.link_large_result(request, reply, is_text_linkable=linkable)
 
 
-def _make_user_channel(request: ClientRequest, turn: UpstreamTurn) -> UserChannel:
-    """Return the channel that asks the user to approve a call; cheap to build."""
+def _is_interim(raw: Mapping[str, Any]) -> bool:
+    """Whether a result ends nothing yet: it asks for input, or is the handle of a task."""
+    return questions.is_input_required(raw) or mcp_tasks.is_task(raw)
+
+
+def _make_user_channel(
+    request: ClientRequest, turn: UpstreamTurn, *, offers_task: bool
+) -> UserChannel:
+    """Return the channel that asks the user to approve a call; cheap to build.
+
+    A client that follows a task is asked by it.
+    """
+    if offers_task:
+        return UserChannel(wait_s=run_tasks.SHORT_WAIT_S)
 
     async def consult(pending: Sequence[ApprovalView]) -> bool:
         return await consent.ask_user(
@@ -377,6 +400,9 @@ _METHOD_HANDLERS: Final[
     skills.GET_METHOD: skill_requests.get_skill,
     skills.DIRECTORY_METHOD: skill_requests.read_directory,
     "subscriptions/listen": subscriptions.listen,
+    mcp_tasks.GET_METHOD: task_requests.get_task,
+    mcp_tasks.UPDATE_METHOD: task_requests.update_task,
+    mcp_tasks.CANCEL_METHOD: task_requests.cancel_task,
 }
 
 

@@ -33,7 +33,7 @@ from gateway_project.mcp.request_state import (
     StateSubject,
 )
 from gateway_project.mcp.results import ServerReply
-from tools import ids
+from tools import ids, mcp_tasks
 from tools.upstream.downstream import AskClient, Downstream, TellClient
 from tools.upstream.errors import UpstreamRefused
 from tools.upstream.request import ProgressListener
@@ -66,6 +66,17 @@ class UpstreamTurn:
     consult: AskClient | None = None
     responses: Mapping[str, Any] | None = None
     state: str | None = None
+
+    def without_tasks(self) -> UpstreamTurn:
+        """Return the same, for a call whose result is needed here: a server's task is held."""
+        capabilities = dict(self.downstream.capabilities)
+        extensions = capabilities.get("extensions", {})
+        if mcp_tasks.EXTENSION not in extensions:
+            return self
+        capabilities["extensions"] = {
+            name: settings for name, settings in extensions.items() if name != mcp_tasks.EXTENSION
+        }
+        return replace(self, downstream=replace(self.downstream, capabilities=capabilities))
 
 
 UpstreamOperation = Callable[[UpstreamTurn], Awaitable[ServerReply]]
@@ -331,15 +342,9 @@ def _seal_questions(
     Raises:
         InputUnavailable: If a question needs a capability that the client never declared.
     """
-    requests = questions.read_input_requests(reply.raw)
-    for request in requests.values():
-        try:
-            questions.require_askable(capabilities, request["method"], request["params"])
-        except MCPError as refusal:
-            raise InputUnavailable(f"the server needs input, but {refusal}") from None
     changed: dict[str, Any] = {}
-    if requests:
-        changed["inputRequests"] = _sign_requests(reply.raw["inputRequests"], subject)
+    if requests := questions.sign_requests(reply.raw, capabilities, server=subject.server):
+        changed["inputRequests"] = requests
     state = reply.raw.get("requestState")
     if isinstance(state, str):
         sealed = request_state.seal_state(sealer, subject, RequestRound(upstream_state=state))

@@ -102,6 +102,29 @@ def sign_question(method: str, params: Mapping[str, Any], *, server: str) -> dic
     return signed
 
 
+def sign_requests(
+    raw: Mapping[str, Any], capabilities: Mapping[str, Any], *, server: str
+) -> dict[str, dict[str, Any]]:
+    """Return the questions in a server's result as the client receives them, by key.
+
+    Raises:
+        InputUnavailable: If one cannot be parsed, or needs what the client never declared.
+    """
+    requests = read_input_requests(raw)
+    for request in requests.values():
+        try:
+            require_askable(capabilities, request["method"], request["params"])
+        except MCPError as refusal:
+            raise InputUnavailable(f"the server needs input, but {refusal}") from None
+    return {
+        key: {
+            **raw["inputRequests"][key],
+            "params": sign_question(request["method"], request["params"], server=server),
+        }
+        for key, request in requests.items()
+    }
+
+
 def read_visits(refusal: UpstreamRefused, capabilities: Mapping[str, Any]) -> dict[str, Any]:
     """Return the questions in a `URL_ELICITATION_REQUIRED` error of 2025-11-25.
 

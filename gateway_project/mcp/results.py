@@ -116,6 +116,20 @@ def shape_result(
     return result
 
 
+def nest_result(reply: ServerReply) -> dict[str, Any]:
+    """Return a result as it stands inside another, such as the state of its MCP task.
+
+    Example:
+        >>> nest_result(ServerReply(raw={"content": [], "_meta": {"foregate/x": 1, "y": 2}}))
+        {'content': [], '_meta': {'y': 2}}
+    """
+    result = dict(reply.raw)
+    server_meta = result.pop("_meta", None)
+    stated = strip_own_keys(server_meta) if isinstance(server_meta, Mapping) else {}
+    meta = {**stated, **reply.meta}
+    return {**result, "_meta": meta} if meta else result
+
+
 def strip_own_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Return a server's `_meta` without what it states in the gateway's name.
 

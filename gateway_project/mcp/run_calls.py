@@ -19,9 +19,11 @@ from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.mcp import (
     arguments,
+    client_state,
     consent,
     large_results,
     meta_tools,
+    run_tasks,
 )
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import UpstreamTurn
@@ -55,6 +57,14 @@ async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> Serve
     """Serve run_workflow."""
     run_request = arguments.read_run_request(args)
     run_request = replace(run_request, wait_s=await request.limit_wait_s(run_request.wait_s))
+    # A client that asks to be told of each layer decides between them, which no task can ask for.
+    offers_task = (
+        client_state.speaks_tasks(request.ctx)
+        and run_request.wait_s > 0
+        and not run_request.options.per_layer_validation
+    )
+    if offers_task:
+        run_request = replace(run_request, wait_s=min(run_request.wait_s, run_tasks.SHORT_WAIT_S))
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
         watch = make_watcher(request.effects.runs, request.caller, turn.progress)
@@ -63,6 +73,8 @@ async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> Serve
         )
         if isinstance(started, Plan):
             reply = await run_in_worker_thread(_write_plan_reply, started)
+        elif offers_task and run_tasks.is_open(started):
+            reply = await run_tasks.create_task(request, started)
         else:
             view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
             view = replace(view, converted=started.converted)
@@ -171,6 +183,19 @@ async def _ask_user(
 async def _build_run_reply(
     request: ClientRequest, turn: UpstreamTurn, controlled: ControlResult
 ) -> ServerReply:
+    return await build_run_reply(request, controlled, can_ask_user=consent.can_ask_user(turn))
+
+
+async def build_run_reply(
+    request: ClientRequest, controlled: ControlResult, *, can_ask_user: bool = False
+) -> ServerReply:
+    """Return the answer that describes a run: its status, results, errors and approvals.
+
+    Args:
+        request: The client's request.
+        controlled: The run, with its results.
+        can_ask_user: Whether the client can ask its user about approvals.
+    """
     view = controlled.view
     for task in view.tasks:
         server, _ = ids.split_id(task.tool)
@@ -188,7 +213,7 @@ async def _build_run_reply(
         make_approval_link=await _open_approval_link(request, view),
         result_links=links,
         merged=controlled.merged,
-        can_ask_user=consent.can_ask_user(turn),
+        can_ask_user=can_ask_user,
     )
     answer = (
         await run_in_worker_thread(run_answer.answer_to_json, view, extras)

@@ -37,7 +37,7 @@ from gateway_project.mcp.parking import ParkedCalls, open_parking
 from gateway_project.mcp.results import CONVERTED_KEY, ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.readiness import ChangedList, NotReady
-from tools import skills, ui_pages
+from tools import mcp_tasks, skills, ui_pages
 from tools.upstream.request import CALL_METHOD
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ _EXTENSIONS: Final[dict[str, dict[str, Any]]] = {
     skills.EXTENSION: dict(skills.SETTINGS),
 }
 """Declared to every client; others pass as clients declare them."""
+_MODERN_EXTENSIONS: Final = {**_EXTENSIONS, mcp_tasks.EXTENSION: {}}
+"""Declared to those of the stateless era: only their results say whether they are a task."""
 _SKILL_METHODS: Final[Mapping[str, type[RequestParams]]] = {
     skills.LIST_METHOD: PaginatedRequestParams,
     skills.GET_METHOD: ReadResourceRequestParams,
@@ -88,6 +90,12 @@ _CACHE_HINTS: Final[Mapping[Any, CacheHint]] = {
 }
 
 Context = ServerRequestContext[Any]
+
+
+class _TaskParams(RequestParams):
+    """Parameters of the methods of MCP tasks; handlers read them as they were sent."""
+
+    task_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +161,11 @@ def build_server(
         on_subscriptions_listen=handlers.serve_listen,
     )
     handlers.info = server.server_info_stamp
-    server.extensions = _EXTENSIONS
+    server.extensions = _MODERN_EXTENSIONS
     for method, params in _SKILL_METHODS.items():
         server.add_request_handler(method, params, handlers.serve_carried)
+    for method in mcp_tasks.TASK_METHODS:
+        server.add_request_handler(method, _TaskParams, handlers.serve_carried)
     # Passed to the constructor, these two would raise a deprecation warning.
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, handlers.serve_request)
     server.add_notification_handler(
@@ -233,7 +243,12 @@ class _ServedHandlers:
         return await handle(self._runtime.readiness, ctx)
 
     async def serve_listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> Any:
-        """Serve `subscriptions/listen`; only resource subscriptions need the runtime."""
+        """Serve `subscriptions/listen`; only resource subscriptions need the runtime.
+
+        The state of MCP tasks is not announced, so that the acknowledgement names none.
+        """
+        if "taskIds" in (params.notifications.model_extra or {}):
+            client_state.require_tasks(ctx)
         if params.notifications.resource_subscriptions:
             return await self.serve_request(ctx, params)
         return await changes.serve_listen(

@@ -49,10 +49,12 @@ class UserChannel:
     Attributes:
         consult: Asks the user about pending approvals.
         watch: Context entered while waiting for the call.
+        wait_s: Longest wait for the call; None: as long as for any run.
     """
 
     consult: ConsultUser = ask_nobody
     watch: WatchRun = watch_nothing
+    wait_s: float | None = None
 
 
 NO_USER: Final = UserChannel()
@@ -133,17 +135,26 @@ async def conclude_call(
         RunsUnavailable: If the database is away; then nothing is called.
     """
     run = await _start_or_find_run(effects, caller, request)
-    wait_s = MAX_WAIT_S if patience is None else min(patience.left_s, MAX_WAIT_S)
+    limits = (user_channel.wait_s, None if patience is None else patience.left_s)
+    wait_s = min([MAX_WAIT_S, *(one for one in limits if one is not None)])
     view = await _wait_until_settled(effects, caller, run, user_channel, wait_s)
     while view.pending_approvals and await user_channel.consult(view.pending_approvals):
         view = await _wait_until_settled(effects, caller, run, user_channel, wait_s)
     if view.pending_approvals:
         raise await _build_required_error(view.pending_approvals[0], effects)
-    task = view.tasks[0]
     if not view.status.is_at_rest:
-        raise CallInProgress(task.tool, run)
-    await run_in_database(run_store.mark_delivered, run)  # no-op unless the run has ended
-    return _build_outcome(view, task)
+        raise CallInProgress(view.tasks[0].tool, run)
+    return await deliver_outcome(view)
+
+
+async def deliver_outcome(view: RunView) -> CallOutcome:
+    """Return the outcome of the call of a run at rest; the same call is a new one then.
+
+    Raises:
+        DirectCallFailed: If there is no result.
+    """
+    await run_in_database(run_store.mark_delivered, view.id)  # no-op unless the run has ended
+    return _build_outcome(view, view.tasks[0])
 
 
 async def _start_or_find_run(effects: Effects, caller: Caller, request: UpstreamRequest) -> UUID:

@@ -191,6 +191,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             await_listing=lambda tool: current.announced.wait(tool, pool.list_announcing()),
             result_store=ResultStore(config.home / "results", current.sealer),
             result_link_bytes=config.result_link_bytes,
+            run_results_s=config.payload_days * 86_400,
             max_call_s=config.max_call_s,
             call_patience_s=config.call_patience_s,
             sealer=current.sealer,

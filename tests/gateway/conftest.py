@@ -77,6 +77,7 @@ class World:
     exposure: str = "meta"
     requests: FakeRequests = field(default_factory=FakeRequests)
     result_link_bytes: int = 0
+    run_results_s: float | None = None
     max_call_s: float = 3_600.0
     call_patience_s: float = 0.0
     home: Path
@@ -162,6 +163,7 @@ class World:
             await_listing=self.await_listing,
             result_store=ResultStore(self.home / "results", self.sealer),
             result_link_bytes=self.result_link_bytes,
+            run_results_s=self.run_results_s,
             max_call_s=self.max_call_s,
             call_patience_s=self.call_patience_s,
             sealer=self.sealer,

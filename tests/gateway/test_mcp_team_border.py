@@ -39,8 +39,9 @@ METHODS: Final[dict[str, Any]] = {
     ),
 }
 """How each method is asked for something of a server."""
-WITHOUT_NAMES: Final = {"subscriptions/listen"}
-"""Methods that only say what has changed; tests/gateway/test_mcp_changes.py tries them."""
+WITHOUT_NAMES: Final = {"subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
+"""Methods that name no server: what has changed, tried by test_mcp_changes.py, and tasks by ids
+that are sealed for their caller, tried by test_mcp_server_tasks.py."""
 META_TOOLS: Final[dict[str, Any]] = {
     "search_tools": lambda name: {
         "query": f"read {name} notes", "context_tools": [f"{name}:notes"]

@@ -146,7 +146,7 @@ class RawGateway:
             "jsonrpc": "2.0",
             "id": number,
             "method": method,
-            "params": params | {"_meta": META},
+            "params": {"_meta": META} | params,
         }
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
 

@@ -11,6 +11,7 @@ from tests.journeys.conformance import suite
 from tests.journeys.conformance.stage import (
     NAME,
     Transport,
+    approve_nothing,
     fixture_entry,
     fixture_on_http,
     gateway_on_http,
@@ -22,6 +23,8 @@ from tests.journeys.migrated import migrated_home
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 Direct = dict[str, suite.Report]
+HELD = {"tasks-required-task-error": "a task is held for clients that do not follow it"}
+"""Scenarios whose rule holds for a server that cannot answer otherwise."""
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +45,7 @@ def gateway(request: pytest.FixtureRequest) -> Iterator[str]:
         installation = Installation(home=home)
         installation.register(**{NAME: fixture_entry(transport, url)})
         unprefix(installation)
+        approve_nothing(installation, "confirm_delete")  # the suite answers the server's question
         with gateway_on_http(installation, "full") as address:
             yield address
 
@@ -67,3 +71,10 @@ def test_the_gateway_breaks_no_rule_that_its_server_keeps(
     print(f"\n{request.node.callspec.id}: {report.summary}")  # noqa: T201 - the counts again
     assert report.scenarios == direct[version].scenarios
     assert report.beyond(direct[version].faults) == []
+
+
+def test_tasks_of_servers_pass_through(gateway: str, tmp_path: Path):
+    report = suite.check_tasks(gateway, tmp_path, without=HELD)
+    print(f"\ntasks: {report.summary}")  # noqa: T201 - the counts again
+    assert report.scenarios == suite.task_scenarios() - HELD.keys()
+    assert not report.beyond(())

@@ -15,6 +15,7 @@ from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 from gateway_project.foundation.caller import GATEWAY
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
+from tools.mcp_tasks import TASK_METHODS, is_task
 from tools.upstream.client import ClientProfile
 from tools.upstream.envelope import RequestEnvelope
 from tools.upstream.errors import (
@@ -34,6 +35,7 @@ from tools.upstream.handshake import (
     VersionRefused,
     negotiate,
 )
+from tools.upstream.held_task import conclude_task
 from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.inbound import LEVELS, InboundHandler
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
@@ -86,6 +88,7 @@ class Connection:
         self.envelope = RequestEnvelope(peer, over_http=spec.transport != "stdio")
         self._log_level = len(LEVELS)
         self._fatal_requests = client.fatal_requests
+        self._group = group
         self._listener = SubscriptionListener(self._open_stream, client=client, group=group)
         self._is_settled = False
         self._settling = asyncio.Lock()
@@ -224,11 +227,17 @@ class Connection:
     async def _open_stream(self, params: Mapping[str, Any], request_id: RequestId) -> None:
         """Hold a stream of changes open at a modern server."""
         request = UpstreamRequest(method="subscriptions/listen", params=params)
-        await self._wire.request(
+        await self._transmit(request, request_id)
+
+    async def _transmit(
+        self, request: UpstreamRequest, request_id: RequestId | None = None
+    ) -> dict[str, Any]:
+        request_id = self._wire.new_id() if request_id is None else request_id
+        return await self._wire.request(
             request.method,
             self.envelope.build_params(request, request_id),
             request_id=request_id,
-            headers=self.envelope.build_headers(request),
+            headers=self._build_headers(request),
         )
 
     async def _await_answer(
@@ -239,12 +248,10 @@ class Connection:
             async with flight.limit_time():
                 await self._wait_for_room(request)
                 has_room = True
-                result = await self._wire.request(
-                    request.method,
-                    self.envelope.build_params(request, request_id),
-                    request_id=request_id,
-                    headers=self._build_headers(request),
-                )
+                result = await self._transmit(request, request_id)
+                if is_task(result) and self.envelope.may_be_task(request):
+                    origin = self._wire.origin
+                    return await conclude_task(flight, result, origin, self._group, self._transmit)
         except TimeoutError:
             if not has_room:
                 raise self._send_timeout_error(flight) from None
@@ -263,7 +270,7 @@ class Connection:
                 "version does not define; update it",
                 server=self._spec.name,
             )
-        if result.get("resultType") == "task":
+        if is_task(result) and request.method not in TASK_METHODS:
             raise ProtocolViolation(
                 f"answers {request.description} with a task, which it was not asked for and which "
                 "is not followed; turn its tasks off, or update it",

@@ -24,6 +24,7 @@ from mcp_types import (
     Tool,
 )
 
+from tools.mcp_tasks import EXTENSION, ID_FIELD, TASK_METHODS
 from tools.upstream.client import LISTING_EXTENSIONS
 from tools.upstream.downstream import NO_CLIENT
 from tools.upstream.handshake import modern_meta
@@ -41,6 +42,7 @@ _RESERVED_META_KEYS = frozenset(
     }
 )
 """Keys that are hop-by-hop, never passed through."""
+_NAME_FIELDS = {**NAME_BEARING_METHODS, **dict.fromkeys(TASK_METHODS, ID_FIELD)}
 
 
 class RequestEnvelope:
@@ -70,7 +72,8 @@ class RequestEnvelope:
             downstream = request.downstream
             has_client = downstream is not NO_CLIENT
             offered = downstream.capabilities if has_client else {"extensions": LISTING_EXTENSIONS}
-            meta.update(modern_meta(self._version, offered))
+            extensions = {**offered.get("extensions", {}), EXTENSION: {}}
+            meta.update(modern_meta(self._version, {**offered, "extensions": extensions}))
             if downstream.log_level is not None:
                 meta[LOG_LEVEL_META_KEY] = downstream.log_level
         return {**request.params, "_meta": meta} if meta else {**request.params}
@@ -82,11 +85,15 @@ class RequestEnvelope:
         headers = {MCP_PROTOCOL_VERSION_HEADER: self._version}
         if self._is_modern:
             headers[MCP_METHOD_HEADER] = request.method
-            name = request.params.get(NAME_BEARING_METHODS.get(request.method, ""))
+            name = request.params.get(_NAME_FIELDS.get(request.method, ""))
             if isinstance(name, str):
                 headers[MCP_NAME_HEADER] = encode_header_value(name)
                 headers.update(self._mirrored_headers(request, name))
         return headers
+
+    def may_be_task(self, request: UpstreamRequest) -> bool:
+        """Whether the server may answer a request with a task: it was told that we follow one."""
+        return self._is_modern and request.method == CALL_METHOD
 
     def learn_headers(self, tools: Iterable[Tool]) -> None:
         """Record which arguments of which tools must be mirrored as headers."""

@@ -11,6 +11,9 @@ from mcp_types import CallToolResult, ContentBlock
 from pydantic import TypeAdapter, ValidationError
 
 from gateway_project.foundation.redaction import Redactor
+from tools.mcp_tasks import RESULT_TYPE
+
+_INTERIM_TYPES = frozenset({"input_required", RESULT_TYPE})
 
 _block: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
@@ -40,9 +43,9 @@ class UpstreamResult:
         return self.raw.get("isError") is True
 
     @property
-    def needs_input(self) -> bool:
-        """Whether the server needs input before it continues; `raw` holds the requests."""
-        return self.raw.get("resultType") == "input_required"
+    def is_interim(self) -> bool:
+        """Whether it ends nothing yet: it asks for input, or is the handle of a task."""
+        return self.raw.get("resultType") in _INTERIM_TYPES
 
     @property
     def is_valid(self) -> bool:

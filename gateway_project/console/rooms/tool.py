@@ -160,7 +160,7 @@ def describe_result(outcome: CallOutcome, *, took_s: float) -> dict[str, Any]:
     return {
         "is_error": outcome.result.is_error,
         "reads_like_error": result_text.reads_like_error(raw),
-        "needs_input": outcome.result.needs_input,
+        "needs_input": outcome.result.is_interim,
         "took_s": took_s,
         "served": outcome.served is not None,
         "blocks": result_text.describe_blocks(raw),

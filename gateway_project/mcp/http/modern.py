@@ -14,9 +14,11 @@ from mcp.server.connection import Connection
 from mcp.server.runner import ServerRunner
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
+    MCP_NAME_HEADER,
     MCP_PARAM_HEADER_PREFIX,
     InboundLadderRejection,
     classify_inbound_request,
+    decode_header_value,
     find_duplicated_routing_header,
     unsupported_protocol_version_rejection,
     validate_mcp_param_headers,
@@ -40,10 +42,12 @@ from gateway_project.mcp.http.exchange import Exchange
 from gateway_project.mcp.http.request import HttpRequest
 from gateway_project.mcp.runtime import Runtime
 from gateway_project.mcp.server import LISTEN_METHOD, ServerLifespan
+from tools.mcp_tasks import ID_FIELD, TASK_METHODS
 from tools.upstream.request import CALL_METHOD
 
 _PARAM_PREFIX: Final = MCP_PARAM_HEADER_PREFIX.lower()
 _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification object"
+Headers = Mapping[str, str]
 _HTTP_ACCEPTED: Final = 202
 _HTTP_NOT_ACCEPTABLE: Final = 406
 
@@ -88,10 +92,9 @@ class ModernHandler:
         route = classify_inbound_request(value, headers=headers)
         if isinstance(route, InboundLadderRejection):
             raise _reject(route, identifier)
-        if method == CALL_METHOD:
-            mismatch = self._check_params(request, params or {}, headers)
-            if mismatch is not None:
-                raise _reject(mismatch, identifier)
+        mismatch = self._check_params(request, method, params or {}, headers)
+        if mismatch is not None:
+            raise _reject(mismatch, identifier)
         connection = Connection.from_envelope(
             route.protocol_version, route.client_info, route.client_capabilities
         )
@@ -99,9 +102,13 @@ class ModernHandler:
         await Exchange(request, identifier, params).serve(runner, method)
 
     def _check_params(
-        self, request: HttpRequest, params: Mapping[str, Any], headers: Mapping[str, str]
+        self, request: HttpRequest, method: str, params: Mapping[str, Any], headers: Headers
     ) -> InboundLadderRejection | None:
-        """Return why headers that mirror arguments contradict a call; None: they do not."""
+        """Return why headers that mirror parameters contradict them; None: they do not."""
+        if method in TASK_METHODS:
+            return _check_task_id(params, headers)
+        if method != CALL_METHOD:
+            return None
         name, arguments = params.get("name"), params.get("arguments") or {}
         gateway = self._runtime.readiness.current
         if not isinstance(name, str) or gateway is None:
@@ -124,6 +131,18 @@ class ModernHandler:
             name_limit=view.form.name_limit,
         )
         return validate_mcp_param_headers(schema, arguments, headers) if schema else None
+
+
+def _check_task_id(params: Mapping[str, Any], headers: Headers) -> InboundLadderRejection | None:
+    """Return why `Mcp-Name` contradicts a request about an MCP task; None: it does not.
+
+    References:
+        SEP-2663, Streamable HTTP: Routing Headers.
+    """
+    if decode_header_value(headers.get(MCP_NAME_HEADER)) == params.get(ID_FIELD):
+        return None
+    text = f"{MCP_NAME_HEADER} header does not match the request body's {ID_FIELD!r} parameter"
+    return InboundLadderRejection(code=HEADER_MISMATCH, message=text)
 
 
 def _mirrors_any(names: Iterable[str]) -> bool:

@@ -119,6 +119,17 @@ async def test_headers_are_validated_against_visible_tools():
             assert (await response.json())["result"]["content"][0]["text"] == "bob:"
 
 
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+@pytest.mark.parametrize("name", [None, "t-2", "=?base64?dC0x?=", "t-1"])
+async def test_a_request_about_a_task_names_it_in_its_header(method, name):
+    named = {} if name is None else {"Mcp-Name": name}
+    params = {"taskId": "t-1", "inputResponses": {}}
+    async with listening() as gateway, await gateway.modern(method, params, **named) as response:
+        answer = await response.json()
+    is_same = name in ("t-1", "=?base64?dC0x?=")
+    assert (answer.get("error", {}).get("code") == -32020) != is_same
+
+
 async def test_an_internal_error_does_not_expose_its_message():
     async with listening() as gateway, await gateway.call("fail") as response:
         error = (await response.json())["error"]

@@ -57,7 +57,7 @@ async def call(pool: UpstreamPool, tool: str, **arguments: Any) -> UpstreamResul
     given: dict[str, Any] = {}
     for _ in range(ROUNDS):
         result = await call_tool(pool, NAME, tool, arguments, downstream=USER, **given)
-        if not result.needs_input:
+        if not result.is_interim:
             return result
         raw = result.raw
         asked = raw.get("inputRequests", {})

@@ -91,6 +91,12 @@ def unprefix(installation: Installation) -> None:
     installation.manage("shell", "--command", f"{found}.update(unprefixed=True)")
 
 
+def approve_nothing(installation: Installation, tool: str) -> None:
+    """Let calls of a tool be made without a person's approval."""
+    found = f"from tools.models import Tool; Tool.objects.filter(name={tool!r})"
+    installation.manage("shell", "--command", f"{found}.update(approval='never')")
+
+
 @contextmanager
 def gateway_on_http(installation: Installation, exposure: Exposure) -> Iterator[str]:
     """Serve a gateway without sign-in on a port of its own; yields its address once it is of use.

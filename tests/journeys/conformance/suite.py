@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,6 +87,20 @@ def check_scenarios(url: str, names: Iterable[str], version: str, results: Path)
     for name in names:
         given = ("--scenario", name, "--spec-version", version, "--force")
         _run("server", "--url", url, *given, "--output-dir", str(results))
+    return _read(results, prefix="server-")
+
+
+def task_scenarios() -> frozenset[str]:
+    """Return the scenarios of the extension for tasks, which belong to no revision."""
+    names = re.findall(r"^ +- (tasks-\S+)", _run("list", "--server"), flags=re.MULTILINE)
+    assert names
+    return frozenset(names)
+
+
+def check_tasks(url: str, results: Path, *, without: Collection[str] = ()) -> Report:
+    """Run the scenarios of the extension for tasks against a server, one by one."""
+    for scenario in sorted(task_scenarios() - set(without)):
+        _run("server", "--url", url, "--scenario", scenario, "--output-dir", str(results))
     return _read(results, prefix="server-")
 
 

@@ -22,7 +22,7 @@ from mcp.shared.subscriptions import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tests.servers.conformance import documents, stateless_tools
+from tests.servers.conformance import documents, stateless_tools, tasks
 from tests.servers.conformance.content import NO_ARGUMENTS, text
 from tests.servers.conformance.dialogue import Dialogue, NeedsInput
 from tests.servers.conformance.tools import TOOLS, Answer, Tool, ToolFailed
@@ -72,6 +72,7 @@ class Fixture(Server[Any]):
                 on_completion=_typed(self._complete),
                 on_set_logging_level=self._set_level,
             )
+        tasks.serve(self)
         security = RequestStateSecurity(keys=[STATE_KEY])
         self.middleware.append(RequestStateBoundary(security, default_audience=self.name))
         if era in REFUSED_BY:
@@ -98,8 +99,8 @@ class Fixture(Server[Any]):
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
         try:
             answer = await tool.run(Dialogue.of(ctx, params), **(params.arguments or {}))
-        except NeedsInput as needed:
-            return needed.result
+        except (NeedsInput, tasks.Started) as other:
+            return other.result
         except (ToolFailed, TypeError) as error:
             return {"content": [text(str(error))], "isError": True}
         return {"content": [text(answer)] if isinstance(answer, str) else answer}

@@ -39,6 +39,7 @@ def test_keys_of_the_protocol_are_ours_and_all_others_pass(peer):
     else:
         assert meta.pop(PREFIX + "clientInfo")["name"] == "foregate"
         shown = {PREFIX + "ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
+        shown[PREFIX + "tasks"] = {}
         capabilities = {PREFIX + "clientCapabilities": {"extensions": shown}}
         assert meta == {PREFIX + "protocolVersion": "2026-07-28", **capabilities}
 

@@ -192,7 +192,11 @@ async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
         "traceparent": "00-1",
         "vendor/x": [1],
         protocol + "protocolVersion": "2026-07-28",
-        protocol + "clientCapabilities": {"elicitation": {"form": {}}, "roots": {}},
+        protocol + "clientCapabilities": {
+            "elicitation": {"form": {}},
+            "roots": {},
+            "extensions": {protocol + "tasks": {}},
+        },
         protocol + "logLevel": "warning",
     }
     assert person.told == [("notifications/message", {"level": "error", "data": "not fine"})]
@@ -202,7 +206,7 @@ async def test_a_modern_server_that_needs_input_gets_it_by_another_call():
     of = Downstream(capabilities={"elicitation": {"form": {}}})
     async with UpstreamPool([INQUIRING]) as pool:
         first = await call_tool(pool, "inquiring", "greet", {}, downstream=of)
-        assert first.needs_input
+        assert first.is_interim
         assert first.raw["resultType"] == "input_required"
         answers = {
             key: {"action": "accept", "content": {"name": "Ann"}}
@@ -217,5 +221,5 @@ async def test_a_modern_server_that_needs_input_gets_it_by_another_call():
             input_responses=answers,
             request_state=first.raw["requestState"],
         )
-    assert not second.needs_input
+    assert not second.is_interim
     assert second.content[0].text == "hello Ann"

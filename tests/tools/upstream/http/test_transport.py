@@ -18,7 +18,6 @@ from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import (
     ConnectionLost,
     ForbiddenAddress,
-    ProtocolViolation,
     ServerUnreachable,
     SignInRequired,
     UnsendableRequest,
@@ -109,22 +108,6 @@ async def test_modern_requests_carry_their_headers_and_cancelling_closes_the_str
         )
         assert {"notifications/cancelled", "DELETE", "GET"}.isdisjoint(server.methods())
         assert len(calls) == 2
-
-
-async def test_a_task_that_nobody_asked_for_is_no_result():
-    around = {"ttlMs": 0, "cacheScope": "private"}
-
-    async def handle(asked, reply):
-        if asked.rpc == "server/discover":
-            known = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
-            result = {**known, "resultType": "complete"}
-        else:
-            result = {"resultType": "task", "taskId": "t-1", "status": "working"}
-        await reply.json({"jsonrpc": "2.0", "id": asked.json["id"], "result": result | around})
-
-    async with RawServer(handle) as server, UpstreamPool([remote(server.url)]) as pool:
-        with pytest.raises(ProtocolViolation, match="with a task"):
-            await call_tool(pool, "s", "later", {})
 
 
 @pytest.mark.parametrize(
