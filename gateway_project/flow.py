@@ -20,7 +20,6 @@ from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
 from execution.planning.plan import Plan
 from execution.speculation.outcome import Verdict
-from execution.store.runs import UnknownRun
 from execution.view import RunView
 from gateway_project import sinks
 from gateway_project.effects import Effects, IntentEffects
@@ -30,7 +29,6 @@ from gateway_project.find.arrange import AnswerContext
 from gateway_project.find.relation_rows import list_alternatives
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.foundation.text import strip_invisible
 from gateway_project.intent import feedback, find_steps, suggest
 from gateway_project.intent.ahead import explain_not_considered, run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
@@ -41,7 +39,13 @@ from gateway_project.runs import plan as run_plan
 from gateway_project.runs.continued_call import call_with_patience
 from gateway_project.runs.direct_call import Patience, UserChannel
 from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
-from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
+from gateway_project.runs.request import (
+    ControlRequest,
+    RunRequest,
+    WatchRun,
+    parse_run_id,
+    watch_nothing,
+)
 from gateway_project.server_instructions import share_instructions
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules
@@ -53,8 +57,6 @@ from tools.visibility import Visibility
 
 SCOPE_SEARCH = "search"
 _AGENT_DECISIONS: Final = frozenset({Action.CONTINUE, Action.REPLAN, Action.ABORT})
-MAX_ID_LENGTH: Final = 100
-"""Characters of an invalid run id that an error repeats."""
 
 log = structlog.get_logger(__name__)
 
@@ -377,7 +379,7 @@ async def get_run(
         RunsUnavailable: If the database is away.
     """
     _require_call_scope(caller)
-    known = _parse_run_id(run)
+    known = parse_run_id(run)
     if not results:
         return await effects.runs.load_view(caller, known, results=False)
     return await _wait_for_view(effects, caller, known, wait_s=wait_s, watch=watch)
@@ -401,7 +403,7 @@ async def control_run(
         RunsUnavailable: If the database is away.
     """
     _require_call_scope(caller)
-    run = _parse_run_id(request.run)
+    run = parse_run_id(request.run)
     action, replanned = Action(request.action), None
     if action is Action.REPLAN:
         current = await effects.runs.load_view(caller, run, results=False, workflow=True)
@@ -429,13 +431,6 @@ async def _wait_for_view(
         return await effects.runs.load_view(caller, run)
     async with watch(run):
         return await effects.runs.wait(caller, run, wait_s=wait_s)
-
-
-def _parse_run_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise UnknownRun(strip_invisible(text[:MAX_ID_LENGTH])) from None
 
 
 async def _offer_each_step(
