@@ -20,6 +20,7 @@ from execution.call_errors import ApprovalRequired, CallNotPermitted
 from execution.control import Action
 from execution.planning.plan import Plan
 from execution.speculation.outcome import Verdict
+from execution.store.runs import parse_run_id
 from execution.view import RunView
 from gateway_project import sinks
 from gateway_project.effects import Effects, IntentEffects
@@ -39,13 +40,7 @@ from gateway_project.runs import plan as run_plan
 from gateway_project.runs.continued_call import call_with_patience
 from gateway_project.runs.direct_call import Patience, UserChannel
 from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
-from gateway_project.runs.request import (
-    ControlRequest,
-    RunRequest,
-    WatchRun,
-    parse_run_id,
-    watch_nothing,
-)
+from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from gateway_project.server_instructions import share_instructions
 from graph.enhance import enhance
 from graph.enhance.rules import EnhancementRules

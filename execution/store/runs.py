@@ -24,9 +24,12 @@ from execution.workflow import OnError, RunOptions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.text import strip_invisible
 
 IDEMPOTENCY_KEY_HOURS: Final = 24
 """Hours for which an idempotency key identifies its run."""
+MAX_ID_LENGTH: Final = 100
+"""Characters of an invalid run id that an error repeats."""
 MAX_OPEN_RUNS: Final = 1_000
 """Unfinished runs per user and team; concurrent requests may exceed it slightly."""
 FIRST_VERSION: Final = 1
@@ -94,6 +97,18 @@ class UnknownRun(LookupError):
             f"you have no run {str(run)!r}; use the run_id that run_workflow returned"
         )
         self.run = run
+
+
+def parse_run_id(text: str) -> UUID:
+    """Return the id of a run.
+
+    Raises:
+        UnknownRun: If it is none.
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        raise UnknownRun(strip_invisible(text[:MAX_ID_LENGTH])) from None
 
 
 class IdempotencyConflict(Exception):

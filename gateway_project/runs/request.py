@@ -9,17 +9,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from execution.control import Action
-from execution.store.runs import UnknownRun
 from execution.workflow import RunOptions
-from gateway_project.foundation.text import strip_invisible
 
 DEFAULT_WAIT_S: Final = 20.0
 MAX_WAIT_S: Final = 300.0
 MAX_DEADLINE_S: Final = 31_536_000.0
 """A year: the deadline is stored as a date, and must be one."""
 MAX_KEY_LENGTH: Final = 200
-MAX_ID_LENGTH: Final = 100
-"""Characters of an invalid run id that an error repeats."""
 MAX_INTENT_LENGTH: Final = 200_000
 """Characters of an intent; learning uses far fewer."""
 
@@ -32,18 +28,6 @@ WatchRun = Callable[[UUID], AbstractAsyncContextManager[None]]
 def watch_nothing(_run: UUID) -> AbstractAsyncContextManager[None]:
     """Null implementation of `WatchRun`."""
     return nullcontext()
-
-
-def parse_run_id(text: str) -> UUID:
-    """Return the id of a run.
-
-    Raises:
-        UnknownRun: If it is none.
-    """
-    try:
-        return UUID(text)
-    except ValueError:
-        raise UnknownRun(strip_invisible(text[:MAX_ID_LENGTH])) from None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

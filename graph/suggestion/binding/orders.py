@@ -118,8 +118,11 @@ _RELATIVE_LIST: Final = "that which what whatever who whose whom by if unless fa
 _RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
 _FROM: Final = frozenset(["from", "von", "aus", "vom", "de", "desde"])
-_GIVING: Final = normalize_words(["from", "source", "sender", "origin", "payer", "account"])
-"""Words of parameters that take what stands behind those: who pays is not who is paid."""
+_TO: Final = frozenset(["to", "into", "onto", "nach", "zu", "zum", "al", "hacia", "hasta"])
+LEAD_WORDS: Final = 4
+"""Words before a value that may say whether it is taken from or given to."""
+_GIVING: Final = normalize_words(["from", "source", "src", "sender", "origin", "payer", "account"])
+"""Words of parameters that take what something comes from: who pays is not who is paid."""
 _OWNER: Final = re.compile(r"['’]s$")  # noqa: RUF001
 _BREAK_LIST: Final = (
     "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no"
@@ -251,7 +254,7 @@ def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Pl
     return _Place(
         before=frozenset(words[:1] + words[2:] if words[1:2] == ["that"] else words),
         has_rules=value.kind in _OWN_RULES or (first, end) == (0, len(part)),
-        lead=words[-1] if words else "",
+        lead=next((one for one in reversed(words[-LEAD_WORDS:]) if one in _FROM | _TO), ""),
         is_of_another=_ANOTHER_AFTER.match(part, end) is not None
         or _OWNER.search(value.text) is not None,
         is_excluded=ANOTHER_BEFORE.search(part, max(0, first - MAX_LEAD_CHARS), first) is not None
@@ -261,11 +264,12 @@ def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Pl
 
 def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bool:
     """Whether a tool that may change something acts on, or takes, what is stated at a place."""
+    gives = bool(parameter.name_words & _GIVING)
+    if (place.lead in _TO and gives) or (place.lead in _FROM and is_grave(step) and not gives):
+        return False
     if place.has_rules and not may_destroy(step):
         return True
     if place.is_excluded and may_destroy(step):
-        return False
-    if place.lead in _FROM and is_grave(step) and not parameter.name_words & _GIVING:
         return False
     is_place = is_scope_parameter(step, parameter) or is_workspace_parameter(step, parameter)
     if place.has_rules or is_place or not _removes(step):

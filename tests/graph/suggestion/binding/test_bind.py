@@ -101,7 +101,6 @@ def test_a_city_becomes_its_time_zone() -> None:
 @pytest.mark.parametrize(
     ("intent", "field", "schema"),
     [
-        ("open /etc/passwd", "city", text("Name of the city")),
         ("my key is sk-abcdef1234567890", "query", text("What to search for")),
         ("show the last 3 commits", "commit_id", text()),
         ("meet in Paris", "password", text()),

@@ -20,9 +20,9 @@ from tests.stated import read_stated
 
 SENTENCES = Path(__file__).parent / "sentences.jsonl"
 """First the tools, which the tasks of the sentences behind them name by their line."""
-MIN_RECALL = 0.55
-MIN_PRECISION = 0.78
-MAX_GRAVE = 4
+MIN_RECALL = 0.62
+MIN_PRECISION = 0.73
+MAX_GRAVE = 1
 """Most values bound into tools that may destroy something or are hard to take back, beside the
 right ones; each was looked at, and is no value that its sentence forbids."""
 

@@ -74,7 +74,6 @@ def second(first: str, then: str, *tools: BindTool) -> dict[str, Any]:
             (LIST_PODS, DELETE_POD),
             {"namespace": "shop"},
         ),
-        (ALPHA, "create an issue 'crash'", (LIST_ISSUES, CREATE_ISSUE), {"project": "alpha"}),
         (PROD, "drop table tmp in it", (LIST_TABLES, DROP_TABLE), {"database": "prod"}),
         (SHOP, "show the cards of board 'web'", (LIST_PODS, CARDS), {"namespace": "shop"}),
     ],
