@@ -107,9 +107,7 @@ def simulate(
             for call in turn["calls"]:
                 at += CALL_S
                 number = len(calls)
-                sources = tracker.find_sources(
-                    number, state.add_call(_complete(call, pks, reads, at=at))
-                )
+                sources = tracker.find_sources(number, state.add_call(_complete(call, pks, reads)))
                 task_of[number] = place
                 calls.append(
                     SessionCall(
@@ -148,16 +146,13 @@ def _pair_tasks(
         yield session, chance.choice(others)
 
 
-def _complete(
-    call: Mapping[str, Any], pks: Mapping[str, int], reads: set[str], *, at: float
-) -> CompletedCall:
+def _complete(call: Mapping[str, Any], pks: Mapping[str, int], reads: set[str]) -> CompletedCall:
     return CompletedCall(
         tool=pks[call["tool"]],
         arguments=call["arguments"],
         result=call["result"],
         is_error=call["is_error"],
         is_read_only=call["tool"] in reads,
-        at=at,
         duration_s=0.5,
     )
 
@@ -167,7 +162,6 @@ def _describe_tool(pk: int, tool: Mapping[str, Any]) -> ToolEntry:
         tool=pk,
         server=tool["server"],
         name=tool["name"],
-        description=tool["description"],
         input_schema=tool["input_schema"],
         is_read_only=tool["access"] != "write",
     )

@@ -40,10 +40,9 @@ FEW_SESSIONS = 8
 """A small history, which the prior must serve as well as a large one."""
 COLD_FEATURES = frozenset(
     {
-        "stated_score", "stated_rank", "arguments", "similarity_least", "similarity_mean",
-        "shape_least", "item_position", "follows_used_item", "last_was_sibling", "steps_back",
-        "is_newest", "is_stated_now", "is_answered", "same_item", "share_least",
-        "share_product", "name_overlap", "candidates", "server_reads",
+        "arguments", "similarity_least", "shape_least", "item_position", "follows_used_item",
+        "last_was_sibling", "is_newest", "is_stated_now", "is_answered", "same_item",
+        "share_least", "name_overlap", "candidates", "server_reads",
     }
 )  # fmt: skip
 """Features that mean something before anything was counted, on sets not fitted on too."""

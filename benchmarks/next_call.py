@@ -226,7 +226,6 @@ def measure_speed() -> Iterable[str]:
             result={"orders": [{"order_id": f"O-{index}-{n}", "total": n} for n in range(30)]},
             is_error=False,
             is_read_only=True,
-            at=float(index),
             duration_s=0.1,
         )
         started = time.perf_counter()
@@ -250,7 +249,6 @@ def _make_tools() -> Iterable[ToolEntry]:
             tool=number,
             server=f"server{number % 200}",
             name=f"get_{noun}_{number}",
-            description=f"Return one {noun} by its id.",
             input_schema={
                 "type": "object",
                 "properties": {f"{noun}_id": {"type": "string"}},

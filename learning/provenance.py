@@ -66,7 +66,7 @@ class SourceTracker:
             self._origins, self._passed, self._shapes = {}, {}, {}
         self._shapes.update(observation.shapes)
         for statement in observation.statements:
-            for _, _, value, _ in statement.values:
+            for _, _, value in statement.values:
                 self._origins.setdefault(value, _Origin(None))
 
     def _find_source(self, name: str, value: int) -> ValueSource | None:

@@ -172,7 +172,6 @@ class Replay:
             result=call.result,
             is_error=call.is_error,
             is_read_only=self.access[tool] != "write",
-            at=0.0,
             duration_s=NOMINAL_DURATION_S,
         )
 
@@ -198,7 +197,6 @@ def prepare_replay(
             tool=tool_ids[tool.id],
             server=tool.server,
             name=tool.name,
-            description=tool.description,
             input_schema=tool.input_schema,
             is_read_only=data.access[tool.id] == "read",
         )

@@ -225,7 +225,6 @@ def _describe_tools(rules: AdmissibilityRules, caller: Caller) -> Iterator[Any]:
                 tool=tool.pk,
                 server=tool.server,
                 name=tool.name,
-                description=tool.description,
                 input_schema=tool.input_schema,
                 is_read_only=seems_to_read(tool, rules, team=caller.team),
             )
@@ -240,7 +239,6 @@ def _complete_call(answered: AnsweredCall, *, is_read_only: bool) -> CompletedCa
         result=None if answered.result is None else results.extract_root(answered.result),
         is_error=answered.is_error,
         is_read_only=is_read_only,
-        at=answered.ended_at,
         duration_s=answered.duration_s + answered.saved_s,
     )
 

@@ -47,10 +47,10 @@ def pk(world, tool_id):
 
 def list_predicted(world, live):
     names = {one.pk: one.tool for one in world.catalogue.tools.values()}
-    return [names[tool] for tool, _ in live.list_predicted()]
+    return {names[tool] for tool, _ in live.list_predicted()}
 
 
-@pytest.mark.parametrize(("found", "predicted"), [(TIME, [TIME, STATUS]), (LOG, [STATUS])])
+@pytest.mark.parametrize(("found", "predicted"), [(TIME, {TIME, STATUS}), (LOG, {STATUS})])
 async def test_a_rarely_called_tool_is_predicted_once_a_search_finds_it(
     world, live, connect, found, predicted
 ):
@@ -62,7 +62,7 @@ async def test_a_rarely_called_tool_is_predicted_once_a_search_finds_it(
     assert list_predicted(world, live) == predicted
 
 
-@pytest.mark.parametrize(("likely", "predicted"), [(TIME, [TIME, STATUS]), (LOG, [STATUS])])
+@pytest.mark.parametrize(("likely", "predicted"), [(TIME, {TIME, STATUS}), (LOG, {STATUS})])
 async def test_a_likely_tool_is_predicted_that_an_intent_does_not_suggest(
     world, live, connect, likely, predicted
 ):

@@ -55,7 +55,6 @@ def describe_tools(tools):
                 tool=tool.pk,
                 server=name.split(":")[0],
                 name=tool.name,
-                description=tool.name,
                 input_schema={
                     "type": "object",
                     "properties": {one: {} for one in PARAMETERS[name]},
@@ -179,7 +178,6 @@ class Client:
                 result=result,
                 is_error=fails,
                 is_read_only=tool in READS,
-                at=self.at,
                 duration_s=0.5,
             )
         )

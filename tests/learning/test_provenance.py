@@ -15,7 +15,6 @@ def tool(pk, name, **parameters):
         tool=pk,
         server="s",
         name=name,
-        description=name,
         input_schema={"type": "object", "properties": parameters},
         is_read_only=True,
     )
@@ -50,7 +49,6 @@ class Session:
                 result=result,
                 is_error=False,
                 is_read_only=True,
-                at=float(self.number),
                 duration_s=0.1,
             )
         )

@@ -53,65 +53,50 @@ class ListUse(NamedTuple):
     was_asked: float
 
 
-class ArgumentFeatures(NamedTuple):
-    """The features of a candidate that its arguments decide.
-
-    Attributes:
-        origin: From `arguments` to `used_before`, in the order of `chance.FEATURES`.
-        coherence: Share of neighbouring arguments that come from one item.
-        source_after: Least share of values from these sources that led to the call after such a
-            last call, and its log-odds; empty: no value is of the session.
-        clause_distance: Mean number of clauses between what speaks of the tool and the values
-            stated for it; -1 without either.
-        named_values: How many values of the schema the client named, less those chosen instead.
-        order: Share of pairs of values from one source that came in the order of the parameters,
-            less that of the others.
-        repeated: How many arguments have the value of another.
-    """
-
-    origin: list[float]
-    coherence: float
-    source_after: Sequence[float]
-    clause_distance: float
-    named_values: float
-    order: float
-    repeated: float
-
-
 class ArgumentDescriber:
     """Describes the arguments of the candidates of one tool, at one point of a session.
 
     What its candidates share is measured once.
     """
 
-    def __init__(self, state: SessionState, model: NextCallModel, tool: int) -> None:
+    def __init__(
+        self, state: SessionState, model: NextCallModel, tool: int, *, after_last: float
+    ) -> None:
+        """Prepare to describe.
+
+        Args:
+            state: The session.
+            model: What past sessions taught.
+            tool: The tool.
+            after_last: Log-odds that the tool comes after such a last call, whatever its
+                arguments.
+        """
         self._state = state
         self._model = model
         self._tool = tool
+        self._after = 1 / (1 + math.exp(-after_last)), after_last
         self._newest = len(state.order) - 1
         names = state.tools.tools[tool].parameters
         self._ranks = {name: rank for rank, name in enumerate(names)}
-        self._clause = state.stated_clauses.get(tool)
         self._calls = [(at, state.calls[at]) for at in state.calls_of.get(tool, ())]
         self._sources: dict[tuple[str, Source, int], tuple[float, float, float, float]] = {}
         self._lists: dict[tuple[str, Source, int], ListUse] = {}
         self._choices: dict[int, ChoiceFeatures] = {}
 
-    def describe(self, candidate: Candidate) -> ArgumentFeatures:
-        """Describe one candidate of the tool."""
+    def describe(self, candidate: Candidate) -> list[float]:
+        """Return the features of one candidate of the tool, from `arguments` to `repeated`."""
         choices = candidate.choices
-        equal = self._count_equal_calls(candidate) if self._calls else (0.0, 0.0)
+        is_answered = float(self._is_answered(candidate))
         if not choices:
-            origin = [0.0, candidate.share, *_WITHOUT_ARGUMENTS, *equal]
-            return ArgumentFeatures(origin, 1.0, (), -1.0, 0.0, 0.0, 0.0)
+            none = [0.0, candidate.share, *_WITHOUT_ARGUMENTS]
+            return [*none, is_answered, 1.0, *self._after, 0.0, 0.0, 0.0]
         (chance, observed), least, most = self._describe_choices(choices)
         share, fits, similarity, is_stated, seen = least[:5]
         product = math.prod([choice.share for choice in choices])
         placed = [choice for choice in choices if choice.occurrence is not None]
         if not placed:
             similarity, is_stated, seen = 1.0, 0.0, 0.0
-        mean = sum([c.similarity for c in placed]) / len(placed) if placed else 1.0
-        origin = [
+        return [
             float(len(choices)),
             candidate.share / (product or 1.0),
             math.log(product + 1e-6),
@@ -120,7 +105,7 @@ class ArgumentDescriber:
             math.log(chance + 0.01),
             math.log1p(observed),
             similarity,
-            mean,
+            sum([c.similarity for c in placed]) / len(placed) if placed else 1.0,
             fits,
             *self._describe_items(placed),
             most[0],
@@ -129,17 +114,13 @@ class ArgumentDescriber:
             *most[2:],
             float(len(placed) < len(choices)),
             seen,
-            *equal,
-        ]
-        return ArgumentFeatures(
-            origin,
+            is_answered,
             _measure_coherence(placed) if len(placed) > 1 else 1.0,
-            least[5:] if placed else (),
-            -1.0 if self._clause is None else self._measure_distance(choices, self._clause),
+            *(least[5:] if placed else self._after),
             _count_named(choices) if len(placed) < len(choices) else 0.0,
             self._measure_order(placed) if len(placed) > 1 else 0.0,
             float(len(placed) - len({choice.number for choice in placed})),
-        )
+        ]
 
     def _describe_choices(self, choices: Sequence[Choice]) -> ChoiceFeatures:
         found = [self._choices.get(id(c)) or self._describe_choice(c) for c in choices]
@@ -235,19 +216,19 @@ class ArgumentDescriber:
             float(asked is not None and any(o.number == asked for o in siblings)),
         )
 
-    def _count_equal_calls(self, candidate: Candidate) -> tuple[float, float]:
-        """Return whether exactly this call is answered and valid, and how often it was made."""
-        made = [
-            at
+    def _is_answered(self, candidate: Candidate) -> bool:
+        """Return whether exactly this call was answered since the last invalidation."""
+        valid_from = len(self._state.calls) - self._state.calls_since_write
+        return any(
+            at >= valid_from and matches_call(candidate, call.arguments, call.schema_arguments)
             for at, call in self._calls
-            if matches_call(candidate, call.arguments, call.schema_arguments)
-        ]
-        if not made:
-            return 0.0, 0.0
-        is_answered = made[-1] >= len(self._state.calls) - len(self._state.since_write)
-        return float(is_answered), float(min(3, len(made)))
+        )
 
     def _measure_order(self, placed: Sequence[Choice]) -> float:
+        """Return which share of pairs of one source has the order of the parameters.
+
+        Less the share that has not.
+        """
         ranks = self._ranks
         found = [
             1 if (ranks[a.name] < ranks[b.name]) == (_find_place(a) < _find_place(b)) else -1
@@ -258,13 +239,6 @@ class ArgumentDescriber:
             and a.number != b.number
         ]
         return sum(found) / len(found) if found else 0.0
-
-    def _measure_distance(self, choices: Sequence[Choice], clause: int) -> float:
-        clauses = self._state.clause_of_number
-        stated = [clauses[c.number] for c in choices if c.number in clauses]
-        if not stated:
-            return -1.0
-        return sum([min(3, abs(clause - other)) for other in stated]) / len(stated)
 
 
 def _find_lead(placed: Sequence[Choice]) -> Choice | None:
@@ -288,6 +262,7 @@ def matches_call(
 
 
 def _measure_coherence(placed: Sequence[Choice]) -> float:
+    """Return which share of neighbouring arguments comes from one item."""
     together = [share_item(a.occurrence, b.occurrence) for a, b in pairwise(placed)]
     return sum(together) / len(together)
 

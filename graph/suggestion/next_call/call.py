@@ -18,7 +18,6 @@ class CompletedCall:
             None: there is none, or it is too large to be read.
         is_error: Whether the tool reported an error.
         is_read_only: Whether the call is known to change nothing.
-        at: When it was answered, in seconds of a monotonic clock.
         duration_s: How long it took.
     """
 
@@ -27,7 +26,6 @@ class CompletedCall:
     result: Any
     is_error: bool
     is_read_only: bool
-    at: float
     duration_s: float
 
 

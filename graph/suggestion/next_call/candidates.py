@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from graph.suggestion.next_call.counts import MAX_SAID, rank_step
+from graph.suggestion.next_call.counts import rank_step
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.occurrence import Candidate, Choice, Occurrence, Source
@@ -110,13 +110,8 @@ def _iterate_tools(state: SessionState, model: NextCallModel) -> Iterator[int]:
     last = state.order[-1]
     yield from (one.tool for one in state.planned)
     yield from model.list_followers(last)[:12]
-    if model.counts["sessions",]:
-        yield from state.found_tools
-    yield from state.stated_tools
-    for stated in list(state.stated_tools)[:MAX_SAID]:
-        yield from model.list_stated_followers(stated)[:6]
+    yield from state.found_tools
     yield from model.frequent_tools[:20]
-    yield from list(state.all_stated_tools)[:8]
     for stem in _recent_stems(state):
         takers = state.tools.takers.get(stem, ())
         if len(takers) <= MAX_TAKERS:

@@ -17,17 +17,17 @@ from graph.suggestion.next_call.session import STATEMENT, SessionState
 MAX_RANK = 2
 """Calls of a source beyond the last two count as one."""
 MAX_AGAIN = 6
+MAX_FOUND_COUNTED = 3
+"""Tools in the answer to a statement that are counted with what came after it, the best."""
 BUCKETS_PER_OCTAVE: Final = 4
 """Of durations: a bucket ends 19 % above where it begins."""
-MAX_SAID = 3
-"""Tools that a statement speaks of first, which are counted with what came after it."""
 MAX_KNOWN_SOURCES: Final = 16
 """Sources of one argument whose values are counted; prediction looks at ten."""
 MAX_KNOWN: Final = 1_000
 """Sources of all arguments whose values are counted, the most frequent."""
 MAX_POINT_VALUES: Final = 256
 """Values counted at one point of a session, those of frequent sources first: some 0.2 ms."""
-NO_TOOLS: Final = ToolProfiles({}, {}, {}, {}, frozenset(), {})
+NO_TOOLS: Final = ToolProfiles({}, {}, {}, frozenset(), {})
 
 Counts = Counter[tuple[Any, ...]]
 KnownSource = tuple[int, str, Source]
@@ -221,19 +221,17 @@ def _list_unused(
 def _count_tools(counts: Counts, state: SessionState, coming: Counter[int]) -> None:
     """Count which tools came, by what was called and stated before."""
     last, before = state.order[-1], state.order[-2] if len(state.order) > 1 else 0
-    said = list(state.stated_tools)[:MAX_SAID] if last == STATEMENT else ()
+    found = list(state.found_tools)[:MAX_FOUND_COUNTED] if last == STATEMENT else ()
     counts["points",] += 1
+    counts.update(("found", one) for one in found)
     counts["after", last] += 1
     counts["after2", before, last] += 1
-    counts.update(("seen", earlier) for earlier in state.distinct_tools)
-    counts.update(("said", stated) for stated in said)
     for tool in coming:
         counts["any", tool] += 1
         counts["any calls", tool] += coming[tool]
         counts["then", last, tool] += 1
         counts["then2", before, last, tool] += 1
-        counts.update(("seen+", earlier, tool) for earlier in state.distinct_tools)
-        counts.update(("said+", stated, tool) for stated in said)
+        counts.update(("found+", one, tool) for one in found)
     for tool, times in state.counts_since_write.items():
         counts["again", tool, min(times, MAX_AGAIN)] += 1
         counts["again+", tool, min(times, MAX_AGAIN)] += tool in coming

@@ -108,7 +108,6 @@ class NextCallModel:
 
     def _index(self) -> None:
         followers: dict[int, list[tuple[float, int]]] = defaultdict(list)
-        stated: dict[int, list[tuple[float, int]]] = defaultdict(list)
         sources: dict[tuple[int, str], Counter[Source]] = defaultdict(Counter)
         names: dict[int, list[tuple[float, tuple[str, ...]]]] = defaultdict(list)
         frequent: list[tuple[float, int]] = []
@@ -117,8 +116,6 @@ class NextCallModel:
             match key[0]:
                 case "then":
                     followers[key[1]].append((-count, key[2]))
-                case "said+":
-                    stated[key[1]].append((-count, key[2]))
                 case "from":
                     sources[key[1], key[2]][key[3]] += count
                 case "names":
@@ -128,7 +125,6 @@ class NextCallModel:
                 case "took":
                     buckets[key[1]].append((key[2], count))
         self._followers = {k: [tool for _, tool in sorted(v)] for k, v in followers.items()}
-        self._stated_followers = {k: [tool for _, tool in sorted(v)] for k, v in stated.items()}
         self._sources = {k: _rank_sources(v) for k, v in sources.items()}
         self._names = {k: sorted(v) for k, v in names.items()}
         self._p95_ms = {k: p95 for k, v in buckets.items() if (p95 := _estimate_p95_ms(v))}
@@ -137,10 +133,6 @@ class NextCallModel:
     def list_followers(self, tool: int) -> list[int]:
         """Return the tools called after a call of `tool`, most often first."""
         return self._followers.get(tool, [])
-
-    def list_stated_followers(self, tool: int) -> list[int]:
-        """Return the tools called after statements that speak of `tool`, most often first."""
-        return self._stated_followers.get(tool, [])
 
     def list_sources(self, tool: int, name: str) -> list[Source]:
         """Return where an argument came from, most often first."""

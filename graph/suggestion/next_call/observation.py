@@ -47,22 +47,17 @@ class ObservedPlan:
 
 @dataclass(frozen=True, slots=True)
 class ObservedStatement:
-    """A statement of the client: the numbers of its values and the tools it may speak of.
+    """A statement of the client: the numbers of its values and the tools in its answer.
 
     Attributes:
-        values: Shape, stems of parameter names that stand before it, number, and clause of each
-            value.
-        tools: Tools whose words it uses, each with a score in (0, 1].
-        clauses: Clause that speaks most of each of these tools.
+        values: Shape, stems of parameter names that stand before it, and number of each value.
         schema_words: Stems of values that schemas list and the statement names.
         found: Tools in the answer to the statement, best first, each with the probability that it
             is needed.
         planned: Calls of the workflow suggested for it, in their order.
     """
 
-    values: tuple[tuple[str, frozenset[str], int, int], ...]
-    tools: Mapping[int, float]
-    clauses: Mapping[int, int] = field(default_factory=dict)
+    values: tuple[tuple[str, frozenset[str], int], ...]
     schema_words: frozenset[str] = frozenset()
     found: Mapping[int, float] = field(default_factory=dict)
     planned: tuple[ObservedPlan, ...] = ()
@@ -158,8 +153,7 @@ def split_restarts(calls: Sequence[CallObservation]) -> list[list[CallObservatio
 
 def _write_statement(said: ObservedStatement) -> dict[str, Any]:
     return {
-        "values": [[shape, sorted(near), n, clause] for shape, near, n, clause in said.values],
-        "tools": [[tool, score, said.clauses.get(tool, 0)] for tool, score in said.tools.items()],
+        "values": [[shape, sorted(near), n] for shape, near, n in said.values],
         **({"words": sorted(said.schema_words)} if said.schema_words else {}),
         **({"found": [[tool, score] for tool, score in said.found.items()]} if said.found else {}),
         **({"planned": [_write_plan(one) for one in said.planned]} if said.planned else {}),
@@ -167,16 +161,10 @@ def _write_statement(said: ObservedStatement) -> dict[str, Any]:
 
 
 def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
-    """Read a statement; older ones have no clauses, words, answer or plan."""
+    """Read a statement; older ones may lack words, answer and plan, or say more of a value."""
     values: Sequence[Any] = document["values"]
-    tools: Sequence[Any] = document["tools"]
     return ObservedStatement(
-        values=tuple(
-            (str(shape), frozenset(near), int(n), int(clause[0]) if clause else 0)
-            for shape, near, n, *clause in values
-        ),
-        tools={int(tool): float(score) for tool, score, *_ in tools},
-        clauses={int(tool): int(clause) for tool, _, *rest in tools for clause in rest},
+        values=tuple((str(shape), frozenset(near), int(n)) for shape, near, n, *_ in values),
         schema_words=frozenset(map(str, document.get("words", ()))),
         found={int(tool): float(score) for tool, score in document.get("found", ())},
         planned=tuple(_read_plan(*one) for one in document.get("planned", ())),

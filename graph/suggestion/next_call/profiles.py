@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -19,16 +18,8 @@ MAX_PARAMETERS = 24
 """Parameters of one tool that are read."""
 MAX_SCHEMA_VALUES = 16
 """Values of one parameter that its schema lists."""
-MAX_STATED_TOOLS = 8
-"""Tools that one statement is taken to speak of."""
-MAX_CLAUSES = 40
-"""Clauses of one statement that are read."""
-MAX_WORD_TOOLS = 400
-"""Tools that share a word, beyond which the word says nothing."""
 MAX_ABBREVIATION = 2
 """Letters of a value that a description has to explain."""
-NAME_WEIGHT = 2.0
-"""Of a word in a tool's name, beside one in its description."""
 GENERIC_STEMS: Final = frozenset({"id", "name", "number", "key", "value", "code", "type"})
 
 _QUOTED: Final = re.compile(r"'([^'\s]{1,40})'|\"([^\"\s]{1,40})\"|`([^`\s]{1,40})`")
@@ -42,7 +33,6 @@ _GLOSS: Final = r"(?<!\w)['\"`]?{}['\"`]?\s*(?:\(|:|=|-|\bfor\b|\bmeans\b)\s*([\
 _NO_VALUES: Final = (None, "None", "null")
 """Defaults that say that there is none."""
 _ANY: Final[frozenset[str]] = frozenset()
-_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +43,6 @@ class ToolEntry:
         tool: Its primary key.
         server: Name of its server.
         name: Its name on that server.
-        description: Its description.
         input_schema: As declared, loose or not.
         is_read_only: Whether its calls are known to change nothing and may be predicted.
     """
@@ -61,7 +50,6 @@ class ToolEntry:
     tool: int
     server: str
     name: str
-    description: str
     input_schema: Mapping[str, Any]
     is_read_only: bool
 
@@ -125,7 +113,6 @@ class ToolProfiles:
         takers: Tools with a required parameter whose name has this stem; only tools that may be
             predicted, and only stems that are not too common.
         without_parameters: By server: tools that need no argument.
-        word_tools: By stem of a word: tools that it speaks of, with its weight.
         parameter_stems: Stems of all parameter names.
         reads_of_server: How many tools of each server may be predicted.
         value_stems: Stems of all values that schemas list.
@@ -134,48 +121,13 @@ class ToolProfiles:
     tools: Mapping[int, ToolProfile]
     takers: Mapping[str, tuple[int, ...]]
     without_parameters: Mapping[str, tuple[int, ...]]
-    word_tools: Mapping[str, tuple[tuple[int, float], ...]]
     parameter_stems: frozenset[str]
     reads_of_server: Mapping[str, int]
     value_stems: frozenset[str] = frozenset()
 
-    def find_stated_tools(self, text: str) -> dict[int, float]:
-        """Return the tools that a statement speaks of, each with a score in (0, 1].
-
-        The score is the cosine of the best sentence and the words of the tool.
-        """
-        best: dict[int, float] = {}
-        for sentence in _SENTENCE.split(text[:4_000])[:40]:
-            for tool, score in self._score_sentence(sentence):
-                if score > best.get(tool, 0.0):
-                    best[tool] = score
-        ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
-        return {tool: round(score, 3) for tool, score in ranked[:MAX_STATED_TOOLS]}
-
-    def find_clauses(self, clauses: Sequence[str], stated: Iterable[int]) -> dict[int, int]:
-        """Return the number of the clause that speaks most of each tool, the first of equals."""
-        best: dict[int, tuple[float, int]] = {}
-        for number, clause in enumerate(clauses[:MAX_CLAUSES]):
-            for tool, score in self._score_sentence(clause):
-                if score > best.get(tool, (0.0, 0))[0]:
-                    best[tool] = score, number
-        return {tool: best[tool][1] for tool in stated if tool in best}
-
     def find_schema_words(self, text: str) -> frozenset[str]:
         """Return the stems of values listed in schemas that a statement names."""
         return self.value_stems.intersection(stem_words(text[:4_000]))
-
-    def _score_sentence(self, sentence: str) -> Iterator[tuple[int, float]]:
-        stems = [stem for stem in set(stem_words(sentence)) if stem in self.word_tools]
-        if not stems:
-            return
-        scores: dict[int, float] = defaultdict(float)
-        for stem in stems:
-            for tool, weight in self.word_tools[stem]:
-                scores[tool] += weight
-        norm = math.sqrt(len(stems))
-        for tool, score in scores.items():
-            yield tool, min(1.0, score / norm)
 
 
 @lru_cache(maxsize=16_384)
@@ -197,8 +149,7 @@ def stem_words(text: str) -> Iterator[str]:
 
 def build_profiles(tools: Iterable[ToolEntry]) -> ToolProfiles:
     """Read a catalogue; deterministic, linear in its size."""
-    entries = list(tools)
-    profiles = {entry.tool: _read_tool(entry) for entry in entries}
+    profiles = {entry.tool: _read_tool(entry) for entry in tools}
     takers: dict[str, list[int]] = defaultdict(list)
     free: dict[str, list[int]] = defaultdict(list)
     for profile in profiles.values():
@@ -214,7 +165,6 @@ def build_profiles(tools: Iterable[ToolEntry]) -> ToolProfiles:
         tools=profiles,
         takers={stem: tuple(found) for stem, found in takers.items()},
         without_parameters={server: tuple(found) for server, found in free.items()},
-        word_tools=_index_words(entries),
         parameter_stems=frozenset(
             stem
             for profile in profiles.values()
@@ -233,30 +183,6 @@ def build_profiles(tools: Iterable[ToolEntry]) -> ToolProfiles:
             for stem in stems
         ),
     )
-
-
-def _index_words(entries: list[ToolEntry]) -> dict[str, tuple[tuple[int, float], ...]]:
-    """Weigh the words of each tool by rarity; each tool's weights have norm 1."""
-    counted = {entry.tool: _count_words(entry) for entry in entries}
-    documents = Counter(stem for counts in counted.values() for stem in counts)
-    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for tool, counts in counted.items():
-        weights = {
-            stem: count * math.log(1 + len(entries) / documents[stem])
-            for stem, count in counts.items()
-        }
-        norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-        for stem, weight in weights.items():
-            if documents[stem] <= MAX_WORD_TOOLS:
-                found[stem].append((tool, weight / norm))
-    return {stem: tuple(tools) for stem, tools in found.items()}
-
-
-def _count_words(entry: ToolEntry) -> dict[str, float]:
-    counts: dict[str, float] = dict.fromkeys(stem_words(entry.description[:600]), 1.0)
-    for stem in stem_words(entry.name):
-        counts[stem] = counts.get(stem, 0.0) + NAME_WEIGHT
-    return counts
 
 
 def _read_tool(entry: ToolEntry) -> ToolProfile:

@@ -22,9 +22,7 @@ from graph.suggestion.next_call.results import read_leaves
 from graph.suggestion.next_call.shapes import describe_value, make_value_key
 from graph.suggestion.next_call.statements import (
     find_parameter_stems,
-    prepare_statement,
     read_statement,
-    split_clauses,
 )
 
 MAX_CALLS = 200
@@ -82,19 +80,12 @@ class SessionState:
         self.calls: list[CallObservation] = []
         self.calls_of: dict[int, list[int]] = defaultdict(list)
         self.steps: list[int] = []
-        self.since_write: list[CallObservation] = []
         self.used_since_write: set[tuple[int, str, int]] = set()
         self.counts_since_write: Counter[int] = Counter()
         self.calls_since_write = 0
-        self.distinct_tools: dict[int, None] = {}
-        self.stated_tools: dict[int, float] = {}
-        self.all_stated_tools: dict[int, float] = {}
-        self.stated_clauses: dict[int, int] = {}
         self.found_tools: dict[int, float] = {}
         self.planned: tuple[ObservedPlan, ...] = ()
         self.called_since_statement: set[int] = set()
-        self.clause_of_number: dict[int, int] = {}
-        self.clause_done = -1
         self.schema_words: frozenset[str] = frozenset()
         self.stated_numbers: dict[int, int] = {}
         self.last_statement = -1
@@ -126,12 +117,9 @@ class SessionState:
             number = self._intern(stated.value)
             if number is not None:
                 near = find_parameter_stems(stated, self.tools.parameter_stems)
-                values.append((stated.shape, near, number, stated.clause))
-        tools = self.tools.find_stated_tools(text)
+                values.append((stated.shape, near, number))
         statement = ObservedStatement(
             tuple(values),
-            tools,
-            self.tools.find_clauses(split_clauses(prepare_statement(text)), tools),
             self.tools.find_schema_words(text),
             {tool: round(p, SCORE_DIGITS) for tool, p in islice(found.items(), MAX_FOUND)},
             tuple(self._read_plan(one) for one in islice(planned, MAX_PLANNED)),
@@ -220,19 +208,13 @@ class SessionState:
         step = len(self.order)
         self.order.append(STATEMENT)
         self.last_statement = step
-        self.stated_tools = dict(statement.tools)
-        self.stated_clauses = dict(statement.clauses)
         self.found_tools = dict(statement.found)
         self.planned = statement.planned
         self.called_since_statement.clear()
-        self.clause_of_number = {number: clause for _, _, number, clause in statement.values}
-        self.clause_done = -1
         self.schema_words = statement.schema_words
-        for tool, score in statement.tools.items():
-            self.all_stated_tools[tool] = max(score, self.all_stated_tools.get(tool, 0.0))
         siblings = Counter(shape for shape, *_ in statement.values)
         found = []
-        for index, (shape, near, number, _) in enumerate(statement.values):
+        for index, (shape, near, number) in enumerate(statement.values):
             self.stated_numbers[number] = step
             found.append(
                 Occurrence(("stated", 0, shape), step, (index,), siblings[shape], number, near)
@@ -249,23 +231,17 @@ class SessionState:
         self.shapes.update(observation.shapes)
         step = len(self.order)
         self.order.append(observation.tool)
-        self.distinct_tools[observation.tool] = None
         self.called_since_statement.add(observation.tool)
-        clause = self.stated_clauses.get(observation.tool, -1)
-        self.clause_done = max(self.clause_done, clause)
         self.calls_of[observation.tool].append(len(self.calls))
         self.calls.append(observation)
         self.steps.append(step)
         if not observation.is_read_only:
-            self.since_write.clear()
             self.used_since_write.clear()
             self.counts_since_write.clear()
             self.calls_since_write = 0
         else:
             self.calls_since_write += 1
         self.counts_since_write[observation.tool] += 1
-        if observation.is_read_only:
-            self.since_write.append(observation)
         for name, number in observation.arguments.items():
             self.used_since_write.add((observation.tool, name, number))
         siblings = Counter(value.path for value in observation.values)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,9 +22,6 @@ CHARS_BEFORE = 200
 _WORD: Final = re.compile(r"[^\s,;:!?()\[\]{}<>\"\u201c\u201d\u2018\u2019`|]+")
 _QUOTED: Final = re.compile(
     r"(?<!\w)['\"\u201c\u2018`]([^'\"\u201c\u201d\u2018\u2019`]{1,80})['\"\u201d\u2019`](?!\w)"
-)
-_CLAUSE_END: Final = re.compile(
-    r"(?<=[.!?;])\s+|\n+|,\s+|\s+(?:and|then|but|before|after|once|so)\s+", re.IGNORECASE
 )
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _MONTHS: Final = (
@@ -68,39 +64,11 @@ class StatementValue:
         shape: Its shape, with its place in a name of several words.
         before: Words that stand shortly before it.
         value: The value.
-        clause: Number of the clause that it stands in.
     """
 
     shape: str
     before: tuple[str, ...]
     value: str
-    clause: int = 0
-
-
-def prepare_statement(text: str) -> str:
-    """Return the part of a statement that is read, with numbers as programs write them.
-
-    Example:
-        >>> prepare_statement("It costs 1,250,000 at most, in 2026.")
-        'It costs 1250000 at most, in 2026.'
-    """
-    return _THOUSANDS.sub("", text[:MAX_CHARS])
-
-
-def find_clause_ends(text: str) -> list[int]:
-    """Return where each clause but the first one begins.
-
-    Example:
-        >>> find_clause_ends("List the files, then show the first and the last.")
-        [16, 40]
-    """
-    return [match.end() for match in _CLAUSE_END.finditer(text)]
-
-
-def split_clauses(text: str) -> list[str]:
-    """Return the clauses of a statement, in their order."""
-    ends = find_clause_ends(text)
-    return [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
 def read_statement(text: str) -> list[StatementValue]:
@@ -111,7 +79,7 @@ def read_statement(text: str) -> list[StatementValue]:
         [('Aa 1', 'Mia'), ('Aa 2', 'Li'), ('Aa Aa', 'Mia Li'), ('9x5', '32286')]
     """
     found: dict[tuple[str, str], StatementValue] = {}
-    prepared = prepare_statement(text)
+    prepared = _THOUSANDS.sub("", text[:MAX_CHARS])  # numbers as programs write them
     shunned = _find_shunned(prepared)
     for value in _iterate_values(prepared):
         if shunned and any(value.value in one for one in shunned):
@@ -132,53 +100,49 @@ def _find_shunned(text: str) -> list[str]:
 
 
 def _iterate_values(text: str) -> Iterator[StatementValue]:
-    ends = find_clause_ends(text)
-    yield from _iterate_dates(text, ends)
+    yield from _iterate_dates(text)
     for match in _QUOTED.finditer(text):
         start = match.start()
         before = tuple(_WORD.findall(text[max(0, start - CHARS_BEFORE) : start])[-WORDS_BEFORE:])
         shape = f"quoted {describe_text(match.group(1))}"[:40]
-        yield StatementValue(shape, before, match.group(1), bisect_right(ends, start))
-    found = list(_WORD.finditer(text))
-    words = [match.group().strip(_EDGES) for match in found]
+        yield StatementValue(shape, before, match.group(1))
+    words = [match.group().strip(_EDGES) for match in _WORD.finditer(text)]
     starts = _find_sentence_starts(text)
     position = 0
     while position < len(words):
         names = _read_name(words, position, starts)
         before = tuple(words[max(0, position - WORDS_BEFORE) : position])
-        clause = bisect_right(ends, found[position].start())
         if len(names) > 1:
             for index, name in enumerate(names[:3], start=1):
-                yield StatementValue(f"Aa {index}", before, name, clause)
-            yield StatementValue("Aa Aa", before, " ".join(names), clause)
+                yield StatementValue(f"Aa {index}", before, name)
+            yield StatementValue("Aa Aa", before, " ".join(names))
         elif names and position not in starts:
-            yield StatementValue("Aa", before, names[0], clause)
+            yield StatementValue("Aa", before, names[0])
         elif _is_value(words[position]):
             word = words[position]
-            yield StatementValue(describe_text(word), before, word, clause)
-            yield from _iterate_parts(word, clause)
+            yield StatementValue(describe_text(word), before, word)
+            yield from _iterate_parts(word)
         position += max(1, len(names))
 
 
-def _iterate_dates(text: str, ends: Sequence[int]) -> Iterator[StatementValue]:
+def _iterate_dates(text: str) -> Iterator[StatementValue]:
     """Yield dates in words as programs write them."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
             month = 1 + _MONTHS.index(match["month"][:3].lower())
             date = f"{match['year']}-{month:02}-{int(match['day']):02}"
             before = tuple(_WORD.findall(text[: match.start()][-CHARS_BEFORE:])[-WORDS_BEFORE:])
-            clause = bisect_right(ends, match.start())
-            yield StatementValue(describe_text(date), before, date, clause)
+            yield StatementValue(describe_text(date), before, date)
 
 
-def _iterate_parts(word: str, clause: int) -> Iterator[StatementValue]:
+def _iterate_parts(word: str) -> Iterator[StatementValue]:
     """Yield the names that an id is made of, as they are written in texts.
 
     The words before it name the id, not its parts.
     """
     if _NAMED_ID.fullmatch(word):
         for index, name in enumerate(word.split("_")[:2], start=1):
-            yield StatementValue(f"a {index}", (), name.capitalize(), clause)
+            yield StatementValue(f"a {index}", (), name.capitalize())
 
 
 def _find_sentence_starts(text: str) -> frozenset[int]:

@@ -93,7 +93,7 @@ def test_tools_that_are_not_known_to_read_are_never_predicted(learned):
 
 def test_what_the_client_states_is_predicted():
     state = SessionState(SHOP)
-    state.add_statement("Show the user details of user id sara_doe_496, please.")
+    state.add_statement("Show the user details of user id sara_doe_496, please.", {GET_USER: 0.9})
 
     found = {p.tool: p for p in predict(state)}
 

@@ -1,4 +1,4 @@
-"""What is read of the client's words: values in other forms, clauses, and values of schemas."""
+"""What is read of the client's words: values in other forms, and values of schemas."""
 
 import json
 
@@ -12,7 +12,7 @@ from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation
 from graph.suggestion.next_call.predict import predict_calls
 from graph.suggestion.next_call.session import SessionState
-from graph.suggestion.next_call.statements import read_statement, split_clauses
+from graph.suggestion.next_call.statements import read_statement
 from tests.graph.next_call import worlds
 
 SHOP = worlds.make_shop()
@@ -66,34 +66,13 @@ def test_the_first_word_after_a_question_is_no_name():
     assert find_values("Is it Mia? Compiling takes long!\nThen stop.") == {"Mia"}
 
 
-def test_clauses_end_with_signs_and_conjunctions():
-    assert split_clauses("Find the file, read it and then count 1.5 words. Stop") == [
-        "Find the file, ",
-        "read it and ",
-        "then count 1.5 words. ",
-        "Stop",
-    ]
-
-
-def test_what_a_statement_speaks_of_first_is_next_and_then_what_comes_after():
-    state = SessionState(SHOP)
-    state.add_statement("List all product types, then count the words of the file 'a.txt'.")
-
-    before = {c.tool: row["clause_is_next"] for c, row in describe(state)}
-    state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {}))
-    after = {c.tool: row["clause_is_next"] for c, row in describe(state)}
-
-    assert (before[worlds.LIST_TYPES], before[worlds.COUNT]) == (1.0, 0.0)
-    assert (after[worlds.LIST_TYPES], after[worlds.COUNT]) == (0.0, 1.0)
-
-
 def test_a_tool_in_the_answer_to_a_statement_is_considered_whatever_its_words():
     state = SessionState(SHOP)
     state.add_statement("Anything new?", {worlds.LIST_TYPES: 0.8})
 
-    (found,) = [row for c, row in describe(state, learn()) if c.tool == worlds.LIST_TYPES]
-
-    assert (found["found_score"], found["found_ahead"], found["found_rank"]) == (0.8, 0.8, 1.0)
+    for model in (NextCallModel(), learn()):
+        (found,) = [row for c, row in describe(state, model) if c.tool == worlds.LIST_TYPES]
+        assert (found["found_score"], found["found_ahead"], found["found_rank"]) == (0.8, 0.8, 1.0)
 
 
 def test_of_the_tools_in_an_answer_the_one_that_was_called_is_not_ahead_any_more():
@@ -108,29 +87,6 @@ def test_of_the_tools_in_an_answer_the_one_that_was_called_is_not_ahead_any_more
     assert (before[worlds.LIST_TYPES], before[worlds.COUNT]) == (1.0, 0.5)
     assert (after[worlds.LIST_TYPES], after[worlds.COUNT]) == (0.0, 1.0)
     assert forgotten.get(worlds.COUNT, 0.0) == 0.0
-
-
-def test_before_any_history_an_answer_adds_no_candidate():
-    state = SessionState(SHOP)
-    state.add_statement("Anything new?", {worlds.LIST_TYPES: 0.8})
-
-    assert worlds.LIST_TYPES not in {c.tool for c, _ in describe(state)}
-
-
-def test_a_value_of_the_same_clause_is_nearer():
-    state = SessionState(SHOP)
-    state.add_statement(
-        "List the product types of the file 'b.txt'. Count the words of the file 'a.txt'."
-    )
-
-    distances = {
-        state.values[candidate.choices[0].number]: row["clause_distance"]
-        for candidate, row in describe(state)
-        if candidate.tool == worlds.COUNT and candidate.choices[0].name == "file"
-    }
-
-    assert distances["a.txt"] == 0.0
-    assert distances["b.txt"] > 0
 
 
 def test_a_value_of_the_schema_that_is_named_is_preferred():
@@ -166,23 +122,11 @@ def test_right_after_a_statement_its_words_count_for_themselves():
 
     assert before[worlds.COUNT]["found_score_now"] == 0.2
     assert after[worlds.COUNT]["found_score_now"] == 0.0
-    assert before[worlds.LIST_TYPES]["found_server"] == pytest.approx(0.75)
-    assert after[worlds.LIST_TYPES]["found_server"] == pytest.approx(0.75)
-
-
-def test_before_the_first_call_no_tool_is_of_another_server():
-    state = SessionState(SHOP)
-    state.add_statement("The file 'a.txt'?", {worlds.COUNT: 0.2})
-    before = {c.tool: row["same_server"] for c, row in describe(state, learn())}
-    state.add_call(worlds.complete(worlds.GET_ORDER, {"order_id": "O-2"}, {}))
-    after = {c.tool: row["same_server"] for c, row in describe(state, learn())}
-
-    assert (before[worlds.COUNT], after[worlds.COUNT]) == (0.5, 0.0)
 
 
 def test_values_in_the_order_of_the_parameters_and_values_given_twice_are_told_apart():
     state = SessionState(SHOP)
-    state.add_statement("Flights with origin 'JFK', destination 'LAX'?")
+    state.add_statement("Flights with origin 'JFK', destination 'LAX'?", {worlds.FIND_FLIGHT: 0.8})
 
     rows = {
         tuple(state.values[choice.number] for choice in candidate.choices): row
@@ -208,20 +152,19 @@ def test_only_words_that_schemas_list_are_in_an_observation():
     assert "Eve" not in document
 
 
-def test_statements_stored_without_clauses_are_read():
+def test_statements_of_older_versions_are_read():
     state = SessionState(SHOP)
     state.add_statement("Count the words of 'a.txt'.")
     document = state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {})).to_json()
     (said,) = document["statements"]
-    said["values"] = [[shape, near, number] for shape, near, number, _ in said["values"]]
-    said["tools"] = [[tool, score] for tool, score, _ in said["tools"]]
+    said["values"] = [[*value, 1] for value in said["values"]]  # the clause that it stood in
+    said["tools"] = [[worlds.COUNT, 0.5, 1]]
     del said["words"]
 
     (statement,) = CallObservation.from_json(document).statements
 
-    assert statement.tools
-    assert statement.clauses == {}
-    assert {clause for *_, clause in statement.values} == {0}
+    assert {state.shapes[number] for *_, number in statement.values} == {"a.a"}
+    assert statement.schema_words == frozenset()
 
 
 def plan(tool, arguments, chance=0.9, *, is_complete=True):

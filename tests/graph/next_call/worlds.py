@@ -21,14 +21,12 @@ def make_tool(
     required: list[str] | None = None,
     is_read_only: bool = True,
     server: str = "shop",
-    description: str = "",
 ) -> ToolEntry:
     properties = properties or {}
     return ToolEntry(
         tool=tool,
         server=server,
         name=name,
-        description=description,
         input_schema={
             "type": "object",
             "properties": properties,
@@ -49,7 +47,7 @@ def make_shop() -> ToolProfiles:
             ),
             make_tool(GET_ORDER, "get_order_details", {"order_id": TEXT}),
             make_tool(CANCEL, "cancel_order", {"order_id": TEXT}, is_read_only=False),
-            make_tool(LIST_TYPES, "list_product_types", description="List all product types."),
+            make_tool(LIST_TYPES, "list_product_types"),
             make_tool(
                 FIND_FLIGHT,
                 "find_flights",
@@ -85,7 +83,6 @@ def complete(
         result=result,
         is_error=is_error,
         is_read_only=tool != CANCEL if is_read_only is None else is_read_only,
-        at=0.0,
         duration_s=0.25,
     )
 
