@@ -51,7 +51,7 @@ _CHANGES_DATA: Final = re.compile(
 )
 """SQL that does something by itself: "explain what delete from users would do"."""
 _QUERY_WORDS: Final = normalize_words(["query", "sql", "statement"])
-"""Of parameters that take such a statement from the rules alone, which want all of it."""
+"""Of parameters that take such a statement only in quotation marks: all of it, and no more."""
 _WHOLE_KINDS: Final = frozenset({ValueKind.QUOTED, ValueKind.URL, ValueKind.PATH, ValueKind.EMAIL})
 ParameterRow: TypeAlias = tuple[int, str]
 """Position of a step and name of a parameter of its tool."""
@@ -236,7 +236,8 @@ class _Task:
         whole = values[0] if len(values) == 1 else _join(values, self.text)
         if SECRET.fullmatch(whole.text) and not parameter.is_private:
             return
-        if parameter.name_words & _QUERY_WORDS and _CHANGES_DATA.search(self.text):
+        is_query = bool(parameter.name_words & _QUERY_WORDS) and _CHANGES_DATA.search(self.text)
+        if is_query and (self.step.is_read_only or whole.kind is not ValueKind.QUOTED):
             return
         value = convert_value(parameter, whole)
         first, last = self.step.request or (0, len(self.text))

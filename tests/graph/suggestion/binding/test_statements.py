@@ -10,7 +10,7 @@ import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.intent.reading import read_intent
-from tests.graph.suggestion.binding.tools import steps, text, tool
+from tests.graph.suggestion.binding.tools import stating, steps, text, tool
 from tools.embed.reader import Answer, MarkedWord, Question
 
 NUMBER = {"type": "integer"}
@@ -122,3 +122,11 @@ def test_what_an_intent_does_not_order_is_never_bound(intent):
     stated = make_reader({"file": {"notes.md": 0.99, "notes.md?": 0.99}})
     [bound] = bind_arguments(steps(remove), reading=read_intent(intent), read=stated)
     assert bound.arguments == {}
+
+
+def test_sql_that_changes_data_is_taken_only_in_quotation_marks():
+    run = tool({"sql": text()}, required=["sql"], name="execute_sql")
+    sql = "DELETE FROM t WHERE id = 3"
+    for intent, expected in ((f"run '{sql}'", {"sql": sql}), (f"run {sql}", {})):
+        [bound] = bind_arguments(steps(run), reading=read_intent(intent), read=stating(sql=sql))
+        assert bound.arguments == expected
