@@ -13,6 +13,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import handlers
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
+from tools import mcp_tasks, skills
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 OURS, THEIRS = 3, 7
@@ -39,9 +40,15 @@ METHODS: Final[dict[str, Any]] = {
     ),
 }
 """How each method is asked for something of a server."""
-WITHOUT_NAMES: Final = {"subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
-"""Methods that name no server: what has changed, tried by test_mcp_changes.py, and tasks by ids
-that are sealed for their caller, tried by test_mcp_server_tasks.py."""
+ELSEWHERE: Final = frozenset(
+    [
+        "subscriptions/listen",
+        *mcp_tasks.TASK_METHODS,
+        *(skills.LIST_METHOD, skills.GET_METHOD, skills.DIRECTORY_METHOD),
+    ]
+)
+"""Methods tried by tests of their own: what has changed by test_mcp_changes.py, tasks, whose ids
+are sealed for their caller, by test_mcp_server_tasks.py, and skills by test_mcp_skills.py."""
 META_TOOLS: Final[dict[str, Any]] = {
     "search_tools": lambda name: {
         "query": f"read {name} notes", "context_tools": [f"{name}:notes"]
@@ -115,7 +122,7 @@ def normalize(text, name):
 
 
 def test_every_method_and_meta_tool_is_tried():
-    assert set(METHODS) | WITHOUT_NAMES == set(handlers._METHOD_HANDLERS)
+    assert set(METHODS) | ELSEWHERE == set(handlers._METHOD_HANDLERS)
     assert set(META_TOOLS) | OF_RUNS == set(handlers._META_TOOL_HANDLERS)
 
 

@@ -9,6 +9,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
 from tests.upstream_calls import SOMEBODY, call_tool
+from tools import ui_pages
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
 from tools.upstream.in_flight import InFlightRequest
@@ -52,7 +53,12 @@ async def test_a_question_reaches_the_client_of_the_call_and_its_answer_the_serv
 async def test_a_shared_server_is_told_that_it_may_ask_all_there_is_to_ask():
     async with UpstreamPool([curious()]) as pool:
         told = await call(pool, "told")
-    assert told["client"] == {"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {}}
+    assert told["client"] == {
+        "elicitation": {"form": {}, "url": {}},
+        "extensions": {ui_pages.EXTENSION: ui_pages.CLIENT_SETTINGS},
+        "roots": {},
+        "sampling": {},
+    }
 
 
 async def test_a_clients_refusal_reaches_the_server_as_it_is():

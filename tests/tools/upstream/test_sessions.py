@@ -21,6 +21,7 @@ from tests.tools.upstream.conftest import (
     stateless,
 )
 from tests.upstream_calls import SOMEBODY, call_tool, make_caller, send_request
+from tools import ui_pages
 from tools.upstream.errors import ServerExited, TooManySessions
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
@@ -71,7 +72,9 @@ async def test_a_callers_own_server_is_told_what_this_caller_can_be_asked():
     person = Person({}, name="ann", capabilities={**able, "experimental": {"x": {}}})
     async with UpstreamPool([curious(session="per_caller")]) as pool:
         result = await call_tool(pool, "curious", "told", {}, **person.options)
-    assert json.loads(result.content[0].text)["client"] == able
+    told = json.loads(result.content[0].text)["client"]
+    shown = {ui_pages.EXTENSION: ui_pages.CLIENT_SETTINGS}
+    assert told == {**able, "extensions": {**able["extensions"], **shown}}
 
 
 async def test_callers_of_own_servers_are_asked_each_for_themselves():
