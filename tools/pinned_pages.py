@@ -48,12 +48,6 @@ class PageUnavailable(Exception):
     code: ClassVar[str] = "page_unavailable"
 
 
-_REASONS: Final[Mapping[str, str]] = {
-    "pending": "waits for an admin to approve it",
-    "quarantined": "changed since it was approved; an admin must review the change and approve it",
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class PageGate:
     """Compares pages with the pinned ones, and pins new ones.
@@ -96,7 +90,7 @@ class PageGate:
             raise _refuse(server, uri, f"is refused: {error}") from error
         if state != "active":
             advice = f"with `manage.py approve_tools --server {server}`"
-            raise _refuse(server, uri, f"{_REASONS[state]} {advice}")
+            raise _refuse(server, uri, f"{store.WAITING_REASONS[state]} {advice}")
 
 
 def _refuse(server: str, uri: str, reason: str) -> PageUnavailable:

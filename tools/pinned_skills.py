@@ -47,12 +47,6 @@ class SkillUnavailable(Exception):
     code: ClassVar[str] = "skill_unavailable"
 
 
-_REASONS: Final[Mapping[str, str]] = {
-    "pending": "waits for an admin to approve it",
-    "quarantined": "changed since it was approved; an admin must review the change and approve it",
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class SkillGate:
     """Compares skills with the pinned ones, and pins new ones.
@@ -258,4 +252,4 @@ def _refuse(server: str, uri: str, reason: str) -> SkillUnavailable:
 
 def _refuse_waiting(server: str, uri: str, state: str) -> SkillUnavailable:
     advice = f"with `manage.py approve_tools --server {server}`"
-    return _refuse(server, uri, f"{_REASONS[state]} {advice}")
+    return _refuse(server, uri, f"{store.WAITING_REASONS[state]} {advice}")

@@ -17,6 +17,11 @@ from tools.models import Server, ServerPage
 MAX_PAGES: Final = 200
 """Pages and skills of one server; a server could name another one each time."""
 MAX_URI_CHARS: Final = 500
+WAITING_REASONS: Final[Mapping[str, str]] = {
+    "pending": "waits for an admin to approve it",
+    "quarantined": "changed since it was approved; an admin must review the change and approve it",
+}
+"""By state, why a page or a skill is kept back."""
 
 
 @dataclass(frozen=True, kw_only=True)
