@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import transaction
 from django.utils import timezone
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from tools import ids, skills
+from tools import definition_changes, ids, skills
+from tools.definition import Definition
 from tools.store import approvals, catalogue, overview, pages
 from tools.store.approvals import UnapprovedTool
 from tools.store.pages import WaitingPage
 
 if TYPE_CHECKING:
     from tools.models import Tool
+
+MAX_PAGE_LINES: Final = 60
+"""Lines of a page's differences that are shown."""
+MAX_LINE_CHARS: Final = 160
+MAX_COMPARED_LINES: Final = 20_000
+"""Of both versions of a page: comparing more could take minutes."""
 
 
 def load_waiting(caller: Caller, **only: Any) -> list[UnapprovedTool]:
@@ -75,6 +82,30 @@ def approve_instructions(caller: Caller, server: str, *, shown: str) -> bool:
         if pinned:
             audit.record_audit(caller, "server.instructions_approved", server)
     return pinned
+
+
+def load_waiting_pages(caller: Caller, *, server: str | None = None) -> tuple[WaitingPage, ...]:
+    """Return the pages and skills that wait, of servers that a caller may know of."""
+    visible = {one.name for one in overview.load_visible_summaries(caller)}
+    return tuple(one for one in pages.load_waiting(server=server) if one.server in visible)
+
+
+def compare_page(page: WaitingPage) -> list[str]:
+    """Return the lines of a page or skill that differ from the approved ones, bounded.
+
+    The last line says what is left out.
+    """
+    before = page.approved or Definition(name=page.listed.name)
+    texts = (before.description, page.listed.description)
+    if sum(text.count("\n") for text in texts) > MAX_COMPARED_LINES:
+        return ["it has too many lines to show what differs"]
+    lines = definition_changes.render_diff_lines(before, page.listed)
+    shown = [
+        line if len(line) <= MAX_LINE_CHARS else f"{line[:MAX_LINE_CHARS]}…"
+        for line in lines[:MAX_PAGE_LINES]
+    ]
+    more = len(lines) - len(shown)
+    return [*shown, f"… {more} more lines"] if more else shown
 
 
 def approve_pages(caller: Caller, waiting: Iterable[WaitingPage], *, user: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -20,11 +21,18 @@ from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue
-from gateway_project.use_cases.approve_tools import approve_tools, load_waiting
-from tools import scan
+from gateway_project.use_cases.approve_tools import (
+    approve_pages,
+    approve_tools,
+    compare_page,
+    load_waiting,
+    load_waiting_pages,
+)
+from tools import hidden_text, scan, skills
 from tools.catalogue import Catalogue
 from tools.store import approvals, overview
 from tools.store.approvals import UnapprovedTool
+from tools.store.pages import WaitingPage
 
 MAX_SHOWN: Final = 50
 """Definitions shown at once, of one server."""
@@ -44,7 +52,10 @@ PLACES: Final[Mapping[str, str]] = {
 def list_changed(request: RoomRequest) -> HttpResponseBase:
     """Show what waits for approval, one server at a time."""
     summaries = overview.load_visible_summaries(request.caller)
-    waiting = [one for one in summaries if one.pending + one.quarantined]
+    pages = load_waiting_pages(request.caller)
+    counts = Counter(one.server for one in pages)
+    counts.update({one.name: one.pending + one.quarantined for one in summaries})
+    waiting = [one for one in summaries if counts[one.name]]
     names = [one.name for one in waiting]
     wanted = request.GET.get("server", "")
     server = wanted if wanted in names else next(iter(names), "")
@@ -61,15 +72,16 @@ def list_changed(request: RoomRequest) -> HttpResponseBase:
             {
                 "name": approval_text.single_line(one.name),
                 "raw_name": one.name,
-                "count": one.pending + one.quarantined,
+                "count": counts[one.name],
                 "url": reverse("tools-changed", query={"server": one.name}),
             }
             for one in waiting
         ],
         server=server,
-        total=sum(one.pending + one.quarantined for one in waiting),
+        total=sum(counts[one.name] for one in waiting),
         items=[describe_waiting(one) for one in shown[:MAX_SHOWN]],
         more=max(0, len(shown) - MAX_SHOWN),
+        pages=[describe_page(one) for one in pages if one.server == server][:MAX_SHOWN],
         may_leave_out=request.caller.can_decide_for_team(team),
         left_out=[
             {"id": approval_text.single_line(one.tool), "url": tool_address(one.tool)}
@@ -81,6 +93,8 @@ def list_changed(request: RoomRequest) -> HttpResponseBase:
 @room(CURATE, "POST")
 def decide(request: RoomRequest) -> HttpResponseBase:
     """Approve the definitions that the person saw, or leave tools out."""
+    if request.POST.get("decision") == "pages":
+        return _decide_pages(request)
     shown = _read_shown(request.POST.getlist("tool"))
     items = load_waiting(request.caller, tools=list(shown)) if shown else []
     if not items:
@@ -123,6 +137,38 @@ def describe_waiting(item: UnapprovedTool) -> dict[str, Any]:
         ],
         "more": max(0, len(item.changes) - MAX_CHANGES),
     }
+
+
+def describe_page(page: WaitingPage) -> dict[str, Any]:
+    """Return a page or a skill that waits as templates show it."""
+    return {
+        "uri": page.listed.name,
+        "hash": page.listed_hash,
+        "kind": "page" if skills.entry_of(page.listed) is None else "skill",
+        "is_new": page.approved is None,
+        "findings": [scan.describe_finding(finding) for finding in page.findings],
+        "is_severe": scan.is_severe(page.findings),
+        "lines": [hidden_text.reveal_hidden(line) for line in compare_page(page)],
+    }
+
+
+def _decide_pages(request: RoomRequest) -> HttpResponseBase:
+    """Approve the pages and skills that the person saw, as they were seen."""
+    server = request.POST.get("server", "")
+    shown = set(request.POST.getlist("page"))
+    chosen = [
+        one
+        for one in load_waiting_pages(request.caller, server=server)
+        if f"{one.listed_hash}:{one.listed.name}" in shown
+    ]
+    approved = approve_pages(request.caller, chosen, user=request.user) if chosen else 0
+    if approved:
+        messages.success(request, f"{approved} approved; clients get them from now on.")
+    if approved < len(shown) or not shown:
+        messages.warning(
+            request, "Not all were approved: choose what still waits, and look again at changes."
+        )
+    return redirect(reverse("tools-changed", query={"server": server}))
 
 
 def _name_place(pointer: str) -> str:

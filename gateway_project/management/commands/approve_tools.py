@@ -22,6 +22,7 @@ from gateway_project.use_cases.approve_tools import (
     approve_instructions,
     approve_pages,
     approve_tools,
+    compare_page,
 )
 from tools import definition_changes, scan, skills
 from tools.definition import Definition, find_differing_fields
@@ -33,11 +34,6 @@ from tools.store.catalogue import InstructionsChange
 from tools.store.pages import WaitingPage
 
 DIFF_STYLES = {"+": "green", "-": "red"}
-MAX_PAGE_LINES = 60
-"""Differing lines that are shown of a page."""
-MAX_LINE_CHARS = 160
-MAX_COMPARED_LINES = 20_000
-"""Of both versions of a page: comparing more could take minutes."""
 
 
 class Command(BaseCommand):
@@ -210,17 +206,8 @@ def _show_page(console: Terminal, page: WaitingPage) -> None:
     for finding in page.findings:
         color = "red" if finding["severity"] == scan.SEVERE else "yellow"
         console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")
-    before = page.approved or Definition(name=page.listed.name)
-    texts = (before.description, page.listed.description)
-    if sum(text.count("\n") for text in texts) > MAX_COMPARED_LINES:
-        console.print("    it has too many lines to show what differs")
-        return
-    lines = definition_changes.render_diff_lines(before, page.listed)
-    for line in lines[:MAX_PAGE_LINES]:
-        shown = line if len(line) <= MAX_LINE_CHARS else f"{line[:MAX_LINE_CHARS]}…"
-        console.print(f"    {escape(shown)}", style=DIFF_STYLES.get(line[:1]))
-    if len(lines) > MAX_PAGE_LINES:
-        console.print(f"    … {len(lines) - MAX_PAGE_LINES} more lines")
+    for line in compare_page(page):
+        console.print(f"    {escape(line)}", style=DIFF_STYLES.get(line[:1]))
 
 
 def _report_page(page: WaitingPage) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Definitions that wait for a person."""
 
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from gateway_project.readiness import NotReady
 from tests.factories import SEEN_AT, ServerFactory, TeamFactory, ToolFactory, store_definition
 from tests.gateway.rooms.test_servers_room import text_of
 from tools.definition import Definition
-from tools.models import Server, Tool
+from tools.models import Server, ServerPage, Tool
 
 PLAIN = {"type": "object", "properties": {}}
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
@@ -130,12 +131,16 @@ def test_only_curators_see_what_waits(sign_in):
 
 def test_definitions_of_other_teams_are_neither_shown_nor_approved(sign_in):
     ServerFactory(name="theirs", team=TeamFactory())
-    tool = changed_tool("theirs")
+    tool, page = changed_tool("theirs"), waiting_page("theirs")
     curator = sign_in("curator")
     assert "theirs" not in curator.get("/tools/changed/").content.decode()
     curator.post("/tools/changed/decide/", {"tool": shown(tool), "decision": "approve"})
-    tool.refresh_from_db()
+    given = {"page": f"{page.listed_hash}:ui://face", "server": "theirs", "decision": "pages"}
+    curator.post("/tools/changed/decide/", given)
+    for row in (tool, page):
+        row.refresh_from_db()
     assert tool.state == "quarantined"
+    assert page.pinned_hash != page.listed_hash
 
 
 def test_definitions_are_decided_while_the_gateway_starts(root, monkeypatch):
@@ -149,3 +154,46 @@ def test_definitions_are_decided_while_the_gateway_starts(root, monkeypatch):
     root.post("/tools/changed/decide/", {"tool": shown(tool), "decision": "approve"})
     tool.refresh_from_db()
     assert tool.state == "active"
+
+
+def waiting_page(server="git", uri="ui://face", text="new <b>face</b>\u202e"):
+    """Store a page that its server changed."""
+    row = Server.objects.filter(name=server).first() or ServerFactory(name=server)
+    before, after = (
+        Definition(name=uri, description=f"first\n{one}") for one in ("old face", text)
+    )
+    return ServerPage.objects.create(
+        server=row,
+        uri=uri,
+        pinned=asdict(before),
+        pinned_hash=before.hash,
+        listed=asdict(after),
+        listed_hash=after.hash,
+        listed_at=SEEN_AT,
+    )
+
+
+def test_a_changed_page_is_shown_and_approved_as_it_was_seen(root):
+    page = waiting_page()
+    answer = root.get("/tools/changed/")
+    text = text_of(answer)
+    assert "page ui://face" in text
+    assert "old face" in text
+    assert "new <b>face</b>" in text
+    assert "\u202e" not in answer.content.decode()
+    given = {"page": f"{page.listed_hash}:ui://face", "decision": "pages", "server": "git"}
+    assert "1 approved" in text_of(root.post("/tools/changed/decide/", given, follow=True))
+    page.refresh_from_db()
+    assert (page.pinned, page.pinned_hash) == (page.listed, page.listed_hash)
+    assert AuditEntry.objects.get().action == "server.page_approved"
+
+
+@pytest.mark.parametrize("chosen", [[], ["0" * 64 + ":ui://face"], ["nonsense"]])
+def test_a_page_that_nobody_saw_as_it_is_now_is_not_approved(root, chosen):
+    page = waiting_page()
+    given = {"page": chosen, "decision": "pages", "server": "git"}
+    assert "Not all were approved" in text_of(
+        root.post("/tools/changed/decide/", given, follow=True)
+    )
+    page.refresh_from_db()
+    assert page.pinned_hash != page.listed_hash
