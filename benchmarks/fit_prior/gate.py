@@ -191,4 +191,4 @@ def _answer_query(intent: PastIntent, view: ToolView, ranker: Ranker) -> tuple[F
             choices.candidates.tools_of_set(choices.select_best_first(1)[0], scored).tolist()
         )
         worth.append(2 * len(chosen & gold) / (len(chosen) + len(gold)))
-    return compute_signals(described.features, compute_sigmoid(alone)), np.array(worth)
+    return compute_signals(described, compute_sigmoid(alone)), np.array(worth)

@@ -56,7 +56,7 @@ SOFT_WIDTH, LEAST_F1 = 0.08, 0.6
 """Without history, every candidate set that overlaps with the right one counts as partly right,
 by exp((F1 - 1) / 0.08); intents without a candidate of F1 above 0.6 are not used."""
 
-ORDER_SCALES = np.array([1.5, 1.0, 1.5, 0.4, 0.3])
+ORDER_SCALES = np.array([1.5, 1.0, 1.5, 0.4])
 _PLACES = [order.ORDER_FEATURES.index("clause_position")]
 
 
@@ -126,7 +126,7 @@ def _describe(
             features of history are 0 and candidates are chosen without history.
     """
     if with_history:
-        return FittedIntents(PastIntents.from_intents(past, view), view).stack_candidates()
+        return FittedIntents(PastIntents.from_intents(past), view).stack_candidates()
     described = [
         candidates.describe_candidates(compare_intent(intent.encoded, view), None, None)
         for intent in past
@@ -212,7 +212,7 @@ def _with_history(
     one: TrainingSet, known: LinearPrior, size: int
 ) -> Iterator[tuple[SetExample, Floats]]:
     for intents in histories(one, size):
-        past = PastIntents.from_intents(intents, one.view)
+        past = PastIntents.from_intents(intents)
         history = SetHistory.from_runs(past.runs)
         _, scored = fit_tool_model(past, one.view, prior=known)
         for row, own in enumerate(past.fitted):
@@ -299,7 +299,7 @@ def _order(sets: Sequence[TrainingSet]) -> LinearPrior:
 
 def _pairs(one: TrainingSet, number: int) -> Iterator[Floats]:
     """Yield the pairs of one history; the prior of the tool scores hardly matters here."""
-    past = PastIntents.from_intents(one.drawn(ORDER_AT, seed=number), one.view)
+    past = PastIntents.from_intents(one.drawn(ORDER_AT, seed=number))
     history = SetHistory.from_runs(past.runs)
     count = 0
     for scored in fit_tool_model(past, one.view, prior=_flat())[1]:

@@ -57,8 +57,8 @@ class Candidates:
         clause_cosines: Cosine of each tool and each clause of the intent, shape (k, c).
         clause_shares: Fit of a tool to a clause relative to the best tool of the whole catalogue:
             exp((cosine - best) / `SHARE_WIDTH`), shape (k, c).
-        clause_votes: Share of similar clauses of past intents whose runs called the tool, in
-            [0, 1], shape (k, c); zeros without history.
+        was_called: Whether a past run called each, shape (k,).
+        nearest_similarity: Similarity of the nearest past intent; 0 without history.
         similarity: Similarity to each of the n `PastIntents`, in [-1, 1], shape (n,); -1 to
             itself if the intent is one of them.
         predicted_size: Expected number of tools in the workflow; None without history.
@@ -77,7 +77,8 @@ class Candidates:
     servers: Ints
     clause_cosines: Floats
     clause_shares: Floats
-    clause_votes: Floats
+    was_called: NDArray[np.bool_]
+    nearest_similarity: float
     similarity: Floats
     predicted_size: float | None
     sentence_count: int
@@ -115,14 +116,14 @@ def describe_candidates(
     encoded, view = compared.encoded, compared.view
     positions = _choose_positions(compared, past, evidence, considered)
     features = np.zeros((len(positions), len(FEATURES)), dtype=np.float32)
-    votes = np.zeros((len(positions), len(encoded.clauses)), dtype=np.float32)
+    was_called = np.zeros(len(positions), dtype=np.bool_)
     if len(positions):
         features[:, : len(STATIC_FEATURES)] = compared.compute_features(positions)
     if past is not None and evidence is not None:
         columns = past.find_columns(view.tools[positions])
         of_history = compute_history_features(evidence, past.calls, columns)
         features[:, len(STATIC_FEATURES) :] = of_history
-        votes[columns >= 0] = evidence.votes[:, columns[columns >= 0]].T
+        was_called = evidence.find_called(columns)
     return Candidates(
         tools=view.tools[positions],
         features=features,
@@ -131,7 +132,8 @@ def describe_candidates(
         servers=view.servers[positions],
         clause_cosines=compared.clauses[:, positions].T,
         clause_shares=compared.compute_clause_shares(positions),
-        clause_votes=votes,
+        was_called=was_called,
+        nearest_similarity=0.0 if evidence is None else float(evidence.similarity.max()),
         similarity=np.zeros(0, dtype=np.float32) if evidence is None else evidence.similarity,
         predicted_size=None if evidence is None else evidence.predicted_size,
         sentence_count=len(encoded.sentences),

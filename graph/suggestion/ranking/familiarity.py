@@ -8,7 +8,7 @@ history are better.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from graph.suggestion.ranking.candidates import FEATURES
 from graph.suggestion.ranking.history_features import MAX_WANTED, measure_repetition
 from graph.suggestion.ranking.logistic import compute_sigmoid, fit_logistic
 
+if TYPE_CHECKING:
+    from graph.suggestion.ranking.candidates import Candidates
+
 SIGNALS: Final = ("nearest", "wanted", "known")
 """Similarity of the nearest run; the highest regression score of a tool; and the share of the
 text-only probability mass on tools that some run called."""
@@ -24,13 +27,9 @@ text-only probability mass on tools that some run called."""
 _PRIOR_PRECISION: Final = 0.02
 """Of the weights: signals differ by tenths between wishes, so that weights of 10 are usual."""
 
-_NEAREST, _WANTED, _CALLS = (
-    FEATURES.index(name) for name in ("run_similarity", "score", "log_calls")
-)
-_NEVER_CALLED_LOGIT: Final = np.log(0.75)  # `log_calls` is log(calls + 0.5)
+_WANTED: Final = FEATURES.index("score")
 
 Doubles = NDArray[np.float64]
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,21 +76,20 @@ class FamiliarityGate:
         return repetition + (1 - repetition) * float(compute_sigmoid(odds)[0])
 
 
-def compute_signals(rows: Floats, probabilities: Doubles) -> Doubles:
+def compute_signals(candidates: Candidates, probabilities: Doubles) -> Doubles:
     """Return `SIGNALS` of an intent, shape (3,), non-negative; zeros without candidates.
 
     Args:
-        rows: Unscaled `FEATURES` of its k candidates, with history, shape (k, f).
+        candidates: The k candidates, described with history.
         probabilities: Probability of each by the text alone, in (0, 1), shape (k,).
     """
-    if not len(rows):
+    if not len(candidates.tools):
         return np.zeros(len(SIGNALS))
-    called = rows[:, _CALLS] > _NEVER_CALLED_LOGIT
     return np.array(
         [
-            max(float(rows[0, _NEAREST]), 0),
-            min(max(float(rows[:, _WANTED].max()), 0), MAX_WANTED),
-            float(probabilities[called].sum() / probabilities.sum()),
+            max(candidates.nearest_similarity, 0),
+            min(max(float(candidates.features[:, _WANTED].max()), 0), MAX_WANTED),
+            float(probabilities[candidates.was_called].sum() / probabilities.sum()),
         ]
     )
 

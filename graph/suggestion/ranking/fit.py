@@ -50,7 +50,7 @@ def fit_ranker(
     intents = [intent for intent in past if intent.tools]
     if not intents or not len(view.tools):
         return prior_ranker(view.model, prior=loaded_prior)
-    evidence = PastIntents.from_intents(intents, view)
+    evidence = PastIntents.from_intents(intents)
     history = SetHistory.from_runs(evidence.runs)
     tools, scored = fit_tool_model(
         evidence, view, prior=loaded_prior.tools, gate=loaded_prior.gate

@@ -20,8 +20,6 @@ HISTORY_FEATURES: Final = (
     "run_similarity",  # similarity of the nearest run
     "log_calls",  # logarithm of the number of runs that called it
     "companion_score",  # how often it is called together with wanted tools
-    "clause_votes",  # votes of similar past clauses, summed over the clauses
-    "best_clause_vote",  # the highest of these votes
     "relative_score",  # `score` as a share of the highest
     "score_rank",  # 1 / (1 + rank by `score`)
 )
@@ -50,7 +48,6 @@ class HistoryEvidence:
             called.
         counts: Runs that called each tool, shape (u,).
         predicted_size: Expected number of tools.
-        votes: Votes of similar clauses, shape (c, u).
         own_run: Index of the intent among the past ones; None for a new one. Its own run is
             excluded from all evidence.
     """
@@ -59,8 +56,11 @@ class HistoryEvidence:
     wanted_scores: Floats
     counts: Doubles
     predicted_size: float
-    votes: Floats
     own_run: int | None
+
+    def find_called(self, columns: Positions) -> NDArray[np.bool_]:
+        """Return whether another run called each tool, by its index among the u, or -1."""
+        return np.asarray((columns >= 0) & (np.append(self.counts, 0)[columns] > 0))
 
 
 def compute_history_features(
@@ -76,7 +76,6 @@ def compute_history_features(
     similarity, own = evidence.similarity, evidence.own_run
     scores = evidence.wanted_scores.astype(np.float64)
     nearest = int(similarity.argmax())
-    votes = evidence.votes
     by_tool = {
         "score": scores,
         "log_score": np.log(np.clip(scores, MIN_WANTED, MAX_WANTED)),
@@ -86,14 +85,11 @@ def compute_history_features(
         "in_nearest_run": _mark_called(calls, nearest, own),
         "log_calls": np.log(evidence.counts + 0.5),
         "companion_score": calls.co_call_scores(np.clip(scores, 0, 1), own=own),
-        "clause_votes": votes.sum(axis=0),
-        "best_clause_vote": votes.max(axis=0, initial=0),
         "relative_score": scores / max(float(scores.max(initial=0)), 0.05),
         "score_rank": 1 / (1 + _count_higher(scores)),
     }
     by_tool["run_similarity"] = np.full(calls.width, similarity[nearest])
-    seen = columns.copy()
-    seen[np.isin(columns, np.flatnonzero(evidence.counts == 0))] = -1
+    seen = np.where(evidence.find_called(columns), columns, -1)
     return _features_of_columns(by_tool, seen, float(similarity[nearest]))
 
 

@@ -26,8 +26,7 @@ ORDER_FEATURES: Final = (
     "all_runs",  # log-odds that runs called one before the other
     "same_set_runs",  # the same of the runs of exactly this set
     "similar_runs",  # the same of the most similar runs
-    "clause_position",  # how much later in the intent the clause of the other is, by texts
-    "past_clause_position",  # the same by similar clauses of past intents
+    "clause_position",  # how much later in the intent the clause of the other is
 )
 
 PRIOR_PRECISION: Final = 10.0
@@ -38,7 +37,6 @@ NEAR_SIMILARITY, NEAR_WIDTH = 0.8, 0.1
 
 SMOOTHING: Final = (0.4, 0.4, 0.3)
 CLAUSE_WIDTH: Final = 0.05
-CLAUSE_VOTE_WIDTH: Final = 0.1
 VOTE_WIDTH: Final = 0.1
 """A run's weight falls by a factor of e per this much cosine below the nearest run."""
 
@@ -118,8 +116,8 @@ class OrderEvidence:
             before = self._count_before(columns, self._history)
             smooth = before + np.array(SMOOTHING)
             features[:, :, :3] = np.log(smooth / smooth.transpose(1, 0, 2))
-        for at, places in enumerate(self._compute_positions(columns), start=3):
-            features[:, :, at] = places[None, :] - places[:, None]
+        places = self._compute_positions(columns)
+        features[:, :, 3] = places[None, :] - places[:, None]
         return features
 
     def _count_before(self, columns: Positions, history: SetHistory) -> Floats:
@@ -136,14 +134,14 @@ class OrderEvidence:
         is_before = (positions[:, None] < positions[None]) & is_called[None][:, :, multiple]
         return np.asarray(is_before @ weights)
 
-    def _compute_positions(self, columns: Positions) -> tuple[Floats, Floats]:
-        """Return each tool's position in the intent, in [0, 1], by text and by history."""
+    def _compute_positions(self, columns: Positions) -> Floats:
+        """Return each tool's mean position in the intent, in [0, 1], by its fit to the clauses."""
         cosines = self._scored.clause_cosines[columns].astype(np.float64)
-        contrast = cosines - cosines.mean(axis=0) / 2
-        votes = self._scored.clause_votes[columns] + contrast / 2
-        return _mean_clause_position(contrast / CLAUSE_WIDTH), _mean_clause_position(
-            votes / CLAUSE_VOTE_WIDTH
-        )
+        fits = (cosines - cosines.mean(axis=0) / 2) / CLAUSE_WIDTH
+        weights = np.exp(fits - fits.max(axis=1, keepdims=True))
+        clauses = fits.shape[1]
+        places = np.arange(clauses) / max(clauses - 1, 1)
+        return np.asarray((weights @ places) / weights.sum(axis=1))
 
 
 def _weigh_sequences(scored: Candidates, history: SetHistory) -> Floats:
@@ -154,14 +152,6 @@ def _weigh_sequences(scored: Candidates, history: SetHistory) -> Floats:
     return np.asarray(
         np.bincount(history.sequence_of[near], weights, len(history.sequences)), dtype=np.float64
     )
-
-
-def _mean_clause_position(fits: Floats) -> Floats:
-    """Return the mean position of the clauses, weighted by a softmax of their fit."""
-    clauses = fits.shape[1]
-    weights = np.exp(fits - fits.max(axis=1, keepdims=True))
-    places = np.arange(clauses) / max(clauses - 1, 1)
-    return np.asarray((weights @ places) / weights.sum(axis=1))
 
 
 def fit_order_model(

@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.intent.encoded import EncodedIntent
-from graph.suggestion.ranking.exemplars import ClauseExemplars
 from graph.suggestion.ranking.history_features import HistoryEvidence
 from graph.suggestion.ranking.past_calls import PastCalls
 from graph.suggestion.ranking.ridge import LeaveOneOut, RidgeModel, fit_ridge
 from graph.suggestion.ranking.tool_view import compare_vectors
-
-if TYPE_CHECKING:
-    from graph.suggestion.ranking.tool_view import ToolView
 
 MAX_FITTED: Final = 4_000
 """Limit of distinct intents, the newest, that models are fitted on: the cost is cubic."""
@@ -58,8 +54,8 @@ class PastIntent:
 class PastIntents:
     """The n >= 1 past intents of a scope, ready for comparison; see `PastIntents.from_intents`.
 
-    Neighbours, popularity and co-calls use all of them; the regression and the clauses use the r
-    newest distinct ones.
+    Neighbours, popularity and co-calls use all of them; the regression uses the r newest distinct
+    ones.
 
     Attributes:
         patterns: Primary key of each pattern, shape (n,).
@@ -71,7 +67,6 @@ class PastIntents:
         vectors: Plain and masked vectors of the intents, concatenated, norm 1, shape (n, 2d).
         calls: The distinct tools of each run.
         ridge: Regression on `fitted`.
-        exemplars: Clauses of `fitted`.
         training: Data needed only for fitting; None if read from bytes.
     """
 
@@ -84,18 +79,16 @@ class PastIntents:
     vectors: Floats
     calls: PastCalls
     ridge: RidgeModel
-    exemplars: ClauseExemplars
     training: TrainingData | None = None
 
     @classmethod
-    def from_intents(cls, past: Sequence[PastIntent], view: ToolView) -> PastIntents:
+    def from_intents(cls, past: Sequence[PastIntent]) -> PastIntents:
         """Build the comparison structures of past intents.
 
         Complexity: O(r³) time and 16 r² bytes, r <= `MAX_FITTED`.
 
         Args:
             past: At least one.
-            view: Source of the tools' vectors; tools missing from it still count.
 
         Raises:
             ValueError: If `past` is empty.
@@ -115,7 +108,6 @@ class PastIntents:
             tools=calls.tools,
             width=len(tools),
         )
-        clauses = [past[at].encoded.clauses for at in fitted]
         intents = tuple(past[at] for at in fitted)
         return cls(
             patterns=np.array([intent.pattern for intent in past], dtype=np.int64),
@@ -127,9 +119,6 @@ class PastIntents:
             vectors=vectors,
             calls=PastCalls.from_runs(called, width=len(tools)),
             ridge=ridge,
-            exemplars=ClauseExemplars.align(
-                clauses, called_by_fitted, _vectors_of_tools(tools, view)
-            ),
             training=TrainingData(intents=intents, left_out=left_out),
         )
 
@@ -150,7 +139,6 @@ class PastIntents:
             wanted_scores=scores,
             counts=self.calls.call_counts,
             predicted_size=size,
-            votes=self.exemplars.compute_votes(self.exemplars.compute_cosines(encoded.clauses)),
             own_run=None,
         )
 
@@ -163,16 +151,10 @@ class PastIntents:
         Raises:
             ValueError: If these intents were read from bytes.
         """
-        clauses = [self.required_training.encoded[row].clauses for row in rows]
-        cosines = self.exemplars.compute_cosines(np.concatenate(clauses))
-        ends = np.cumsum([len(part) for part in clauses])[:-1]
-        parts = np.split(cosines, ends)
-        for row, similarity, part in zip(rows, self.compare_fitted(rows), parts, strict=True):
-            yield self._left_out_evidence(
-                int(row), similarity, self.exemplars.compute_votes(part, own=int(row))
-            )
+        for row, similarity in zip(rows, self.compare_fitted(rows), strict=True):
+            yield self._left_out_evidence(int(row), similarity)
 
-    def _left_out_evidence(self, row: int, similarity: Floats, votes: Floats) -> HistoryEvidence:
+    def _left_out_evidence(self, row: int, similarity: Floats) -> HistoryEvidence:
         own, training = int(self.fitted[row]), self.required_training
         counts = self.calls.counts_without(own)
         return HistoryEvidence(
@@ -181,7 +163,6 @@ class PastIntents:
             wanted_scores=np.where(counts > 0, training.left_out.wanted_scores(row), -np.inf),
             counts=counts,
             predicted_size=float(training.left_out.sizes[row]),
-            votes=votes,
             own_run=own,
         )
 
@@ -225,11 +206,9 @@ class PastIntents:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Serialize to arrays of plain types, vectors in half precision, without `training`."""
         ridge = {f"ridge_{name}": array for name, array in self.ridge.to_arrays().items()}
-        clauses = {f"clauses_{name}": array for name, array in self.exemplars.to_arrays().items()}
         lengths = [len(run) for run in self.runs]
         return {
             **ridge,
-            **clauses,
             "patterns": self.patterns,
             "successes": self.successes,
             "failures": self.failures,
@@ -262,7 +241,6 @@ class PastIntents:
             vectors=arrays["vectors"].astype(np.float32),
             calls=PastCalls.from_runs(called, width=len(tools)),
             ridge=RidgeModel.from_arrays(_select_prefixed(arrays, "ridge_")),
-            exemplars=ClauseExemplars.from_arrays(_select_prefixed(arrays, "clauses_")),
         )
 
 
@@ -305,11 +283,3 @@ def _select_newest_distinct(past: Sequence[PastIntent], vectors: Floats) -> Posi
             break
         chosen.setdefault((vectors[at].tobytes(), frozenset(past[at].tools)), at)
     return np.array(sorted(chosen.values()), dtype=np.intp)
-
-
-def _vectors_of_tools(tools: Ints, view: ToolView) -> Floats:
-    """Return the vectors of tools; zeros for those missing from the view."""
-    positions = view.find_positions(tools)
-    vectors = np.zeros((len(tools), view.dimensions), dtype=np.float32)
-    vectors[positions >= 0] = view.vectors_at(positions[positions >= 0])
-    return vectors

@@ -28,11 +28,8 @@ STATIC_FEATURES: Final = (
     "name_cover",  # share of its name covered by the intent's words
     "whole_deviations",  # cosine in standard deviations of the catalogue
     "clause_deviations",  # the same, highest over the clauses
-    "masked_cosine",  # cosine with the masked intent
-    "masked_clause_norm",  # 4-norm of the masked cosines: favours few near over many far clauses
     "server_cosine",  # similarity of its server's centroid, less the mean over servers
     "server_rival",  # cosine of the best other tool of its server, less the best of all
-    "masked_deviations",  # masked cosine in standard deviations
 )
 
 SOFT_WIDTH: Final = 0.05
@@ -91,7 +88,7 @@ def compare_intent(
 ) -> IntentComparison:
     """Compare an intent with every tool, in one matrix product.
 
-    Sentences and masked clauses are compared with the candidates only.
+    Sentences are compared with the candidates only.
 
     Args:
         encoded: The intent.
@@ -128,14 +125,10 @@ def compare_intent(
 def _similarity_features(compared: IntentComparison, positions: Positions) -> dict[str, Floats]:
     encoded, view, whole = compared.encoded, compared.view, compared.whole[positions]
     vectors = view.vectors_at(positions).T
-    masked_clauses = encoded.masked_clauses @ vectors
-    above = masked_clauses - (encoded.masked_clauses @ view.mean)[:, None]
     return {
         "whole_cosine": whole,
         "clause_cosine": compared.nearest_clause[positions],
         "part_cosine": np.maximum((encoded.sentences @ vectors).max(axis=0), whole),
-        "masked_cosine": compared.masked[positions],
-        "masked_clause_norm": (np.maximum(above, 0) ** 4).sum(axis=0) ** np.float32(0.25),
     }
 
 
@@ -189,14 +182,13 @@ def _word_features(compared: IntentComparison, positions: Positions) -> dict[str
 
 
 def _standardized_features(compared: IntentComparison, positions: Positions) -> dict[str, Floats]:
-    rows = np.concatenate((compared.whole[None], compared.masked[None], compared.clauses))
+    rows = np.concatenate((compared.whole[None], compared.clauses))
     sample = compared.view.sample_columns(rows)
     means, deviations = sample.mean(axis=1, keepdims=True), sample.std(axis=1, keepdims=True)
     above = (rows[:, positions] - means) / (deviations + _EPSILON)
     return {
         "whole_deviations": above[0],
-        "masked_deviations": above[1],
-        "clause_deviations": above[2:].max(axis=0),
+        "clause_deviations": above[1:].max(axis=0),
     }
 
 

@@ -117,7 +117,7 @@ def _compare(one: AskedAgain, *, tools: ToolModel, sets: SetModel) -> list[float
             (text_only, 0.0, None),
         )
     )
-    signals = compute_signals(described.features, compute_sigmoid(text_only))
+    signals = compute_signals(described, compute_sigmoid(text_only))
     return [*signals.tolist(), float(is_right) - float(is_right_alone)]
 
 
@@ -148,7 +148,7 @@ def list_strangers(past: PastIntents, view: ToolView) -> list[AskedAgain]:
     found = []
     for fold in range(FOLDS):
         others = PastIntents.from_intents(
-            [one for one, own in zip(intents, called, strict=True) if folds[own] != fold], view
+            [one for one, own in zip(intents, called, strict=True) if folds[own] != fold]
         )
         history = SetHistory.from_runs(others.runs)
         for one, own in zip(intents, called, strict=True):

@@ -102,7 +102,7 @@ class ToolModel:
         share = 1.0
         if self.gate is not None:
             share = self.gate.compute_familiarity(
-                compute_signals(candidates.features, compute_sigmoid(text_only))
+                compute_signals(candidates, compute_sigmoid(text_only))
             )
         mixed = share * logits + (1 - share) * text_only
         return dataclasses.replace(candidates, logits=mixed, familiarity=share)

@@ -49,7 +49,6 @@ class ToolView:
         servers: Primary keys of their servers, shape (m,).
         words: Their word scores.
         groups: The tools grouped by server.
-        mean: Mean vector of the tools, shape (d,).
         sample: Positions of the tools sampled for statistics; None: all.
         allowed: Whether each may be a candidate, shape (m,); None: all.
     """
@@ -60,7 +59,6 @@ class ToolView:
     servers: Ints
     words: WordScores
     groups: ServerGroups
-    mean: Floats
     sample: Positions | None
     allowed: NDArray[np.bool_] | None = None
 
@@ -160,16 +158,12 @@ class ServerGroups:
         group_of: Number of each tool's server, below s, shape (m,).
         order: Positions of the tools, grouped by server, shape (m,).
         starts: First entry of each server in `order`, shape (s,).
-        sizes: Number of tools of each server, shape (s,).
-        means: Mean vector of each server's tools, shape (s, d).
-        centroids: The same, of norm 1.
+        centroids: Mean vector of each server's tools, scaled to norm 1, shape (s, d).
     """
 
     group_of: Positions
     order: Positions
     starts: Positions
-    sizes: Positions
-    means: Floats
     centroids: Floats
 
     def max_by_server(self, values: Floats) -> Floats:
@@ -193,7 +187,6 @@ def _build_view(index: SearchIndex, visible: NDArray[np.bool_] | None) -> ToolVi
         servers=servers,
         words=WordScores.from_index(index, visible),
         groups=groups,
-        mean=_mean_vector(groups, len(tools)),
         sample=sample,
     )
 
@@ -211,12 +204,5 @@ def _group_by_server(servers: Ints, vectors: Floats, positions: Positions | None
         group_of=group_of,
         order=order,
         starts=starts,
-        sizes=np.diff(starts, append=len(order)),
-        means=means,
         centroids=means / np.maximum(norms, 1e-9),
     )
-
-
-def _mean_vector(groups: ServerGroups, count: int) -> Floats:
-    total = groups.sizes.astype(np.float32) @ groups.means
-    return np.asarray(total / np.float32(max(count, 1)))

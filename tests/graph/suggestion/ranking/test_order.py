@@ -48,9 +48,7 @@ def test_a_run_is_left_out_of_its_own_features(count, seed, data):
 
 def test_a_tool_whose_clause_stands_earlier_is_first_without_history():
     cosines = np.array([[0.1, 0.1, 0.9], [0.9, 0.1, 0.1], [0.1, 0.8, 0.1]], dtype=np.float32)
-    scored = drawn_scored(
-        tools=(1, 2, 3), clause_cosines=cosines, clause_votes=np.zeros((3, 3), dtype=np.float32)
-    )
+    scored = drawn_scored(tools=(1, 2, 3), clause_cosines=cosines)
     fitted = order.fit_order_model((), None, prior=PRIOR)
     features = OrderEvidence(scored, None).compute_features(np.arange(3))
     assert fitted.find_likeliest_order(features) == [1, 2, 0]

@@ -9,6 +9,8 @@ from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS, PastIntent
 from graph.suggestion.ranking.rank import MIN_ROUTINE_RUNS, rank_tool_sets
 from graph.suggestion.ranking.ranker import Ranker
+from tests.fakes import FakeEmbedder
+from tests.graph.suggestion.ranking import small_catalogue
 from tests.graph.suggestion.ranking.small_catalogue import AT, encoded, view
 
 TOOLS = {
@@ -63,6 +65,13 @@ def ranked(intent, past):
     return rank_tool_sets(intent, view(TOOLS), fit_ranker(past, view(TOOLS)))
 
 
+@pytest.fixture
+def long_vectors(monkeypatch):
+    """Embed into so many dimensions that unlike words have unlike vectors."""
+    monkeypatch.setattr(small_catalogue, "EMBEDDER", FakeEmbedder(dimensions=256))
+
+
+@pytest.mark.usefixtures("long_vectors")
 @pytest.mark.parametrize(("habit", "tools", "values"), HABITS)
 def test_a_habit_is_suggested_with_confidence_whatever_its_value(habit, tools, values):
     found = ranked(asked(habit, values.split()[-1]), seen())

@@ -18,7 +18,7 @@ def naive(encoded, view):
     """Work the features out by the book, for all tools at once."""
     vectors = view.vectors_at(np.arange(len(view))).astype(float)
     whole, masked = vectors @ encoded.whole, vectors @ encoded.masked
-    clauses, masked_clauses = vectors @ encoded.clauses.T, vectors @ encoded.masked_clauses.T
+    clauses = vectors @ encoded.clauses.T
     order = np.array([[(other > one).sum() for one in other] for other in clauses.T]).T
 
     def bm25(lexemes):
@@ -30,7 +30,6 @@ def naive(encoded, view):
         [[np.delete(column, at).max() for column in clauses.T] for at in range(len(view))]
     )
     soft = np.exp(clauses / SOFT_WIDTH)
-    above = masked_clauses - masked_clauses.mean(axis=0)
     server = view.groups.centroids.astype(float) @ encoded.masked
     others = [
         masked[(view.servers == mine) & (np.arange(len(view)) != at)].max(initial=-np.inf)
@@ -52,11 +51,8 @@ def naive(encoded, view):
         "name_cover": view.words.score_name_cover(list(set(encoded.words)), np.arange(len(view))),
         "whole_deviations": (whole - whole.mean()) / whole.std(),
         "clause_deviations": ((clauses - clauses.mean(axis=0)) / clauses.std(axis=0)).max(axis=1),
-        "masked_cosine": masked,
-        "masked_clause_norm": (np.maximum(above, 0) ** 4).sum(axis=1) ** 0.25,
         "server_cosine": server[view.groups.group_of] - server.mean(),
         "server_rival": np.where(np.isinf(others), masked.mean(), others) - masked.max(),
-        "masked_deviations": (masked - masked.mean()) / masked.std(),
     }
 
 

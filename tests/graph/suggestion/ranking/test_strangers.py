@@ -29,7 +29,7 @@ def test_a_gate_stays_where_history_and_texts_are_right_alike():
 def test_strangers_see_no_run_of_their_own_tools():
     kinds = [(11,), (12,), (21,), (22,), (31,), (32,)]
     wishes = [(f"{verb} {kind[0]}", kind) for kind in kinds for verb in ("do", "please do")]
-    intents = PastIntents.from_intents(past(*wishes), view())
+    intents = PastIntents.from_intents(past(*wishes))
     asked = strangers.list_strangers(intents, view())
     assert sorted(map(sorted, (one.called for one in asked))) == sorted(
         sorted(tools) for _, tools in wishes
@@ -39,7 +39,7 @@ def test_strangers_see_no_run_of_their_own_tools():
 
 
 def test_too_few_kinds_of_work_have_no_strangers():
-    intents = PastIntents.from_intents(habits()[:3], view())
+    intents = PastIntents.from_intents(habits()[:3])
     assert strangers.list_strangers(intents, view()) == []
     assert fit_ranker(habits()[:3], view()).calibrator.stranger is None
 

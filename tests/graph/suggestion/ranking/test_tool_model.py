@@ -47,7 +47,7 @@ def test_tools_to_consider_are_candidates_in_any_case():
 
 def test_only_tools_that_are_allowed_are_candidates():
     intents = drawn_past(VIEW, 10)
-    past, allowed = PastIntents.from_intents(intents, VIEW), set(VIEW.tools[5:9].tolist())
+    past, allowed = PastIntents.from_intents(intents), set(VIEW.tools[5:9].tolist())
     encoded = intents[0].encoded
     found = describe_candidates(
         compare_intent(encoded, VIEW.with_allowed(allowed)),
@@ -60,7 +60,7 @@ def test_only_tools_that_are_allowed_are_candidates():
 
 def test_fitted_intents_leave_out_their_own_run():
     intents = drawn_past(VIEW, 12)
-    past = PastIntents.from_intents(intents, VIEW)
+    past = PastIntents.from_intents(intents)
     _, scored = fit_tool_model(past, VIEW, prior=load_prior().tools)
     assert len(scored) == 12
     for at, one in enumerate(scored):
@@ -74,7 +74,7 @@ def test_fitted_intents_leave_out_their_own_run():
 
 def test_logits_of_few_intents_are_of_models_that_did_not_see_them(monkeypatch):
     intents = drawn_past(VIEW, 15)
-    past = PastIntents.from_intents(intents, VIEW)
+    past = PastIntents.from_intents(intents)
     model, crossed = fit_tool_model(past, VIEW, prior=load_prior().tools)
     monkeypatch.setattr(tool_model, "MAX_CROSS_FITTED", 0)
     same, plain = fit_tool_model(past, VIEW, prior=load_prior().tools)
@@ -93,11 +93,11 @@ def test_logits_of_few_intents_are_of_models_that_did_not_see_them(monkeypatch):
 def test_few_intents_stay_near_the_prior_and_many_do_not():
     prior = load_prior().tools
     few = drawn_past(VIEW, 3)
-    model, _ = fit_tool_model(PastIntents.from_intents(few, VIEW), VIEW, prior=prior)
+    model, _ = fit_tool_model(PastIntents.from_intents(few), VIEW, prior=prior)
     start = ToolModel.from_prior(prior, runs=3)
     near = np.abs(model.coefficients - start.coefficients).max()
     many = drawn_past(VIEW, 120)
-    model, _ = fit_tool_model(PastIntents.from_intents(many, VIEW), VIEW, prior=prior)
+    model, _ = fit_tool_model(PastIntents.from_intents(many), VIEW, prior=prior)
     start = ToolModel.from_prior(prior, runs=120)
     assert near < 0.2 < np.abs(model.coefficients - start.coefficients).max()
 
@@ -119,7 +119,7 @@ def test_a_prior_for_other_features_is_refused():
 def test_tools_beyond_those_looked_up_first_are_found(monkeypatch):
     monkeypatch.setattr(candidates_module, "MAX_LOOKED_UP", 2)
     monkeypatch.setattr(candidates_module, "MAX_BY_NEARNESS", 1)
-    past = PastIntents.from_intents(drawn_past(VIEW, 20), VIEW)
+    past = PastIntents.from_intents(drawn_past(VIEW, 20))
     narrow = VIEW.with_allowed(past.tools[-3:].tolist())
     scored = score_candidates(
         drawn_encoded(), narrow, past, model=ToolModel.from_prior(load_prior().tools, runs=20)
