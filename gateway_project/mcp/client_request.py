@@ -55,10 +55,14 @@ class ClientRequest:
         name, version = client_state.read_client(self.ctx)
         return find_view(self.effects.exposure, self.caller, name=name, version=version)
 
-    async def find_patience(self) -> Patience | None:
-        """Return how long the client waits for a call; None: for any, or that is not known."""
+    async def find_patience(self, *, asked_s: float = 0.0) -> Patience | None:
+        """Return how long the client waits for a call; None: for any, or that is not known.
+
+        Args:
+            asked_s: Seconds that the client itself has taken to answer questions meanwhile.
+        """
         if setting_s := self.effects.call_patience_s:
-            return self._build_patience(setting_s)
+            return self._build_patience(setting_s, asked_s)
         client = find_introduced(client_state.read_client_name(self.ctx))
         if client is None or client.call_wait is ENDLESS_WAIT:
             return None
@@ -66,15 +70,16 @@ class ClientRequest:
         if self.ctx.request is None:
             own_s = await self._find_own_limit_s(client)
             wait_s, extends = own_s or client.call_wait.stdio_s, extends and not own_s
-        return self._build_patience(wait_s - min(MARGIN_S, wait_s / 4), extends=extends)
+        patience_s = wait_s - min(MARGIN_S, wait_s / 4)
+        return self._build_patience(patience_s, asked_s, extends=extends)
 
     async def limit_wait_s(self, wait_s: float) -> float:
         """Return how long to wait for a run, no longer than the client waits for a call."""
         patience = await self.find_patience() if wait_s else None
         return wait_s if patience is None else min(wait_s, patience.left_s)
 
-    def _build_patience(self, call_s: float, *, extends: bool = False) -> Patience:
-        spent_s = time.monotonic() - self.arrived_at
+    def _build_patience(self, call_s: float, asked_s: float, *, extends: bool = False) -> Patience:
+        spent_s = max(0.0, time.monotonic() - self.arrived_at - asked_s)
         return Patience(call_s=call_s, extends=extends, spent_s=spent_s)
 
     async def _find_own_limit_s(self, client: KnownClient) -> float:

@@ -308,9 +308,8 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
     async def operation(turn: UpstreamTurn) -> ServerReply:
         if only_reads:
             require_read(effects.catalogue().find_tool(tool, caller))
-        patience = await request.find_patience()
-        # A call that goes on as a run needs the result of its server's task, not its handle.
-        turn = turn if offers_task and patience is None else turn.without_tasks()
+        patience = await request.find_patience(asked_s=turn.asked_s)
+        turn = turn if offers_task else turn.without_tasks()
         try:
             outcome = await flow.call_tool(
                 effects,

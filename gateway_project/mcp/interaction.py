@@ -10,6 +10,7 @@ requests in the middle of its own, while a stateless one receives `input_require
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -59,6 +60,7 @@ class UpstreamTurn:
         consult: Asks the client's user on behalf of the gateway itself; None if impossible.
         responses: Answers to the server's earlier questions.
         state: The server's own `requestState`, returned to it unchanged.
+        asked_s: Seconds that the client has taken to answer so far.
     """
 
     downstream: Downstream
@@ -66,6 +68,7 @@ class UpstreamTurn:
     consult: AskClient | None = None
     responses: Mapping[str, Any] | None = None
     state: str | None = None
+    asked_s: float = 0.0
 
     def without_tasks(self) -> UpstreamTurn:
         """Return the same, for a call whose result is needed here: a server's task is held."""
@@ -141,8 +144,11 @@ async def conclude_handshake(
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, MAX_PAUSE_S)
         state = reply.raw.get("requestState")
+        begun = time.monotonic()
         responses = await _ask_all(ask, requests) if requests else None
-        reply = await operation(replace(turn, responses=responses, state=state))
+        asked_s = turn.asked_s + time.monotonic() - begun
+        turn = replace(turn, responses=responses, state=state, asked_s=asked_s)
+        reply = await operation(turn)
     raise InputUnavailable(
         f"the server asked for input {MAX_ROUNDS} times without completing the request"
     )

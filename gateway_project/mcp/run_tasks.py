@@ -74,9 +74,7 @@ async def update_task(request: ClientRequest, run: str, responses: Mapping[str, 
         UnknownTask: If the caller has no such run.
     """
     view = await load_run(request, run)
-    if not await consent.may_decide_own(request.caller):
-        return
-    for approval in view.pending_approvals:
+    for approval in await _list_askable(request, view):
         response = responses.get(f"{_KEY_PREFIX}{approval.id}")
         decision = consent.read_decision(response) if isinstance(response, Mapping) else None
         if decision is not None:
@@ -139,15 +137,21 @@ async def _write_message(request: ClientRequest, view: RunView) -> str:
 
 async def _build_questions(request: ClientRequest, view: RunView) -> dict[str, Any]:
     """Return the questions about pending approvals that the client can put to its user."""
+    return {
+        f"{_KEY_PREFIX}{one.id}": await _build_question(request, one)
+        for one in await _list_askable(request, view)
+    }
+
+
+async def _list_askable(request: ClientRequest, view: RunView) -> list[ApprovalView]:
+    """Return the approvals that the client can show to its user, who may decide on them."""
     capabilities = client_state.read_capabilities(request.ctx)
     try:
         questions.require_askable(capabilities, questions.ELICIT, {})
     except MCPError:
-        return {}
+        return []
     pending = [one for one in view.pending_approvals if one.arguments is not None]
-    if not pending or not await consent.may_decide_own(request.caller):
-        return {}
-    return {f"{_KEY_PREFIX}{one.id}": await _build_question(request, one) for one in pending}
+    return pending if pending and await consent.may_decide_own(request.caller) else []
 
 
 async def _build_question(request: ClientRequest, approval: ApprovalView) -> dict[str, Any]:

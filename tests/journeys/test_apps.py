@@ -126,7 +126,7 @@ def test_the_official_example_is_shown_and_calls_a_tool_by_its_server_s_own_name
     stage: Installation, chromium: Any
 ) -> None:
     with show_host(stage, chromium, "full") as (page, listed):
-        assert listed["extensions"] == {"io.modelcontextprotocol/ui": {}}
+        assert listed["extensions"]["io.modelcontextprotocol/ui"] == {}
         assert call(page, "clock__get-time")["uri"] == CLOCK_PAGE
         shown = inner_frame(page)
         expect(shown.locator("#server-time")).to_have_text(TIME)

@@ -53,7 +53,7 @@ class OnnxReader:
             raise EmbeddingUnavailable(
                 f"the reader cannot be loaded: {summarize_error(error)}"
             ) from error
-        self._kept: OrderedDict[str, tuple[Half, Vectors]] = OrderedDict()
+        self._kept: OrderedDict[Question, tuple[Half, Vectors]] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, text: str, questions: Sequence[Question]) -> Sequence[Answer]:
@@ -94,8 +94,8 @@ class OnnxReader:
     def _load_questions(self, questions: Sequence[Question]) -> list[tuple[Half, Vectors]]:
         """Return of each question the states of its tokens, and the weights of its members."""
         with self._lock:
-            found = {one.text: self._kept.get(one.text) for one in questions}
-        missing = [one for one in dict.fromkeys(questions) if found[one.text] is None]
+            found = {one: self._kept.get(one) for one in questions}
+        missing = [one for one in dict.fromkeys(questions) if found[one] is None]
         missing.sort(key=lambda one: len(one.text))
         for begin in range(0, len(missing), BATCH):
             group = missing[begin : begin + BATCH]
@@ -105,15 +105,15 @@ class OnnxReader:
             for one, encoding, states in zip(
                 group, encodings, self._read_alone(encodings), strict=True
             ):
-                found[one.text] = states, _weigh_members(one, encoding)
+                found[one] = states, _weigh_members(one, encoding)
         with self._lock:
-            for text, kept in found.items():
+            for one, kept in found.items():
                 if kept is not None:
-                    self._kept[text] = kept
-                    self._kept.move_to_end(text)
+                    self._kept[one] = kept
+                    self._kept.move_to_end(one)
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
-        return [kept for one in questions if (kept := found[one.text]) is not None]
+        return [kept for one in questions if (kept := found[one]) is not None]
 
     def _compare(
         self, of_text: Half, asked: Sequence[tuple[Half, Vectors]]

@@ -28,7 +28,7 @@ WHOLE_BONUS: Final = 2.0
 """Log-odds in favour of what is one value by its form."""
 MAX_WORDS: Final = 40
 """Words of a value; of a script without spaces, characters."""
-ROUNDS: Final = 3
+ROUNDS: Final = 6
 """How often the values of several questions make room for each other."""
 
 
@@ -139,7 +139,7 @@ def weigh_values(words: Sequence[MarkedWord], wholes: Sequence[Span] = ()) -> Ve
     is_run = np.triu(np.ones_like(odds, dtype=bool)) & ~np.triu(
         np.ones_like(odds, dtype=bool), MAX_WORDS
     )
-    shares = np.where(is_run, np.exp(odds - odds[is_run].max()), 0.0)
+    shares = np.exp(np.where(is_run, odds - odds[is_run].max(), -np.inf))
     return np.asarray(shares / shares.sum(), dtype=np.float32)
 
 
@@ -166,7 +166,8 @@ def share_words(
         for place, (probability, runs) in enumerate(weights):
             until = np.concatenate([[0.0], (free + rest - left[place]).cumsum()])
             likely = probability * runs * np.exp(np.minimum(0, until[None, 1:] - until[:-1, None]))
-            found[place] = likely / (1 - probability + likely.sum() + LEAST)
+            likely /= 1 - probability + likely.sum() + LEAST
+            found[place] = (found[place] + likely) / 2  # undamped, two equal claims swing
     return found
 
 

@@ -54,8 +54,12 @@ _COUNT_KINDS: Final = frozenset({ValueKind.NUMBER, ValueKind.NUMBER_WORD})
 _NUMBER_WORDS: Final = normalize_words(["number"])
 _WORD: Final = re.compile(r"[^\W_]+")
 _CONNECTIVE: Final = re.compile(r"\b(?:and|then|but|before|after)\b|[.;!?]\s")
+_OWNER: Final = re.compile(r"['’]s$")  # noqa: RUF001
+"""End of what only says whose the thing is: "Ann's"."""
+_GOES_ON: Final = re.compile(r"\s+[A-Z0-9(]")
+"""Behind a path without quotation marks, what may be more of it: "/home/ann/Tax 2023"."""
 SECRET_WINDOW: Final = 3
-"""Words before a value that may call it a secret."""
+"""Words before a value that may call it a secret; behind it, one less."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,8 +98,9 @@ class BindingGuard:
         if _touches(stated, self.unordered[position]):
             return False
         rate = compute_stated_rate(step.tool.pk, parameter.name, self.knowledge)
-        if step.request is None and rate is not None and rate <= RARELY_STATED_RATE:
-            return argument.confidence >= min(MAX_THRESHOLD, 1 - rate)
+        is_rare = step.request is None and rate is not None and rate <= RARELY_STATED_RATE
+        if is_rare and argument.confidence < min(MAX_THRESHOLD, 1 - (rate or 0.0)):
+            return False
         return self.is_permitted(position, parameter, stated)
 
     def is_permitted(self, position: int, parameter: ToolParameter, stated: StatedValue) -> bool:
@@ -110,6 +115,7 @@ class BindingGuard:
         is_path = stated.kind is ValueKind.PATH
         return not (
             self.is_protected(position, stated)
+            or (stated.kind is not ValueKind.QUOTED and _OWNER.search(stated.text) is not None)
             or (is_path and not may_be_output(step, parameter, text=self.text, start=span[0]))
             or (_names_one(step, parameter) and self._is_count(stated))
             or _names_tool(step, stated)
@@ -126,6 +132,9 @@ class BindingGuard:
         return (
             (step.request is None and len(self.steps) > 1)
             or self._precedes_order(step, stated)
+            or (
+                stated.kind is ValueKind.PATH and _GOES_ON.match(self.text, stated.end) is not None
+            )
             or PROTECTING_PHRASE.fullmatch(stated.text) is not None
             or ANOTHER_BEFORE.search(self.text, first, stated.start) is not None
         )
@@ -150,8 +159,9 @@ class BindingGuard:
     def _is_secret(self, stated: StatedValue) -> bool:
         """Whether a value looks like a secret, or the intent calls it so."""
         before = _WORD.findall(self.text[: stated.start].lower())[-SECRET_WINDOW:]
+        after = _WORD.findall(self.text[stated.end :].lower())[: SECRET_WINDOW - 1]
         return secrets.has_secret_pattern(stated.text) or any(
-            normalize_word(word) & SECRET_NAME_WORDS for word in before
+            normalize_word(word) & SECRET_NAME_WORDS for word in (*before, *after)
         )
 
 

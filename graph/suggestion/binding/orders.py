@@ -118,12 +118,19 @@ _RELATIVE_LIST: Final = "that which what whatever who whose whom by if unless fa
 _RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
 _FROM: Final = frozenset(["from", "von", "aus", "vom", "de", "desde"])
-_TO: Final = frozenset(["to", "into", "onto", "nach", "zu", "zum", "al", "hacia", "hasta"])
+_TO: Final = frozenset(
+    ["to", "into", "onto", "as", "nach", "zu", "zum", "als", "al", "hacia", "como"]
+)
 LEAD_WORDS: Final = 4
 """Words before a value that may say whether it is taken from or given to."""
-_GIVING: Final = normalize_words(["from", "source", "src", "sender", "origin", "payer", "account"])
+_GIVING: Final = normalize_words(
+    ["from", "source", "src", "sender", "origin", "payer", "account", "old"]
+)
 """Words of parameters that take what something comes from: who pays is not who is paid."""
-_OWNER: Final = re.compile(r"['’]s$")  # noqa: RUF001
+_TAKING: Final = normalize_words(
+    ["destination", "target", "dest", "to", "receiver", "recipient", "new"]
+)
+"""The same of what something goes to."""
 _BREAK_LIST: Final = (
     "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no"
 )
@@ -242,6 +249,7 @@ class _Place(NamedTuple):
 
     before: frozenset[str]
     lead: str = ""
+    goes_on_to: bool = False
     has_rules: bool = False
     is_of_another: bool = False
     is_excluded: bool = False
@@ -255,8 +263,10 @@ def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Pl
         before=frozenset(words[:1] + words[2:] if words[1:2] == ["that"] else words),
         has_rules=value.kind in _OWN_RULES or (first, end) == (0, len(part)),
         lead=next((one for one in reversed(words[-LEAD_WORDS:]) if one in _FROM | _TO), ""),
-        is_of_another=_ANOTHER_AFTER.match(part, end) is not None
-        or _OWNER.search(value.text) is not None,
+        goes_on_to=not _TO.isdisjoint(
+            _WORD.findall(part.lower(), end, end + MAX_LEAD_CHARS)[:LEAD_WORDS]
+        ),
+        is_of_another=_ANOTHER_AFTER.match(part, end) is not None,
         is_excluded=ANOTHER_BEFORE.search(part, max(0, first - MAX_LEAD_CHARS), first) is not None
         or (isinstance(value.value, list) and not _BREAKS.isdisjoint(inside)),
     )
@@ -264,8 +274,7 @@ def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Pl
 
 def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bool:
     """Whether a tool that may change something acts on, or takes, what is stated at a place."""
-    gives = bool(parameter.name_words & _GIVING)
-    if (place.lead in _TO and gives) or (place.lead in _FROM and is_grave(step) and not gives):
+    if _is_other_end(step, parameter, place):
         return False
     if place.has_rules and not may_destroy(step):
         return True
@@ -275,6 +284,17 @@ def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bo
     if place.has_rules or is_place or not _removes(step):
         return place.before.isdisjoint(_RELATIVE)
     return place.before.isdisjoint(_RELATION) and not place.is_of_another
+
+
+def _is_other_end(step: BindingStep, parameter: ToolParameter, place: _Place) -> bool:
+    """Whether a value is where something goes and the parameter where it comes from, or so."""
+    gives = bool(parameter.name_words & _GIVING)
+    takes = bool(parameter.name_words & _TAKING)
+    return (
+        (gives and place.lead in _TO)
+        or (takes and place.lead not in _TO and place.goes_on_to)
+        or (place.lead in _FROM and is_grave(step) and not gives)
+    )
 
 
 def _removes(step: BindingStep) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,11 +16,13 @@ from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value
 from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.instances import find_listed, list_conjunctions
 from graph.suggestion.binding.orders import is_grave, is_ordered
+from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.questions import ask_about, list_members
+from graph.suggestion.binding.schemas import spell_out
 from graph.suggestion.binding.steps import BindingSource
 from graph.suggestion.binding.value_patterns import SECRET, ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values, group_values
-from graph.suggestion.binding.vocabulary import normalize_words
+from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words
 from tools.embed.stated_words import (
     MIN_ITEM,
     StatedSpan,
@@ -44,6 +46,8 @@ MIN_GRAVE: Final = 0.8
 """The same for a tool that may destroy something, or whose effects are hard to take back."""
 MAX_QUESTIONS: Final = 40
 """Parameters of a task that are asked about, in the order of the schema."""
+MAX_OF_ALL: Final = 160
+"""The same of all tasks of an intent: each costs some 2 ms."""
 _CHANGES_DATA: Final = re.compile(
     r"\b(?:insert\s+into|update\s+\S+\s+set|delete\s+from"
     r"|(?:alter|create|drop|truncate)\s+(?:database|index|schema|table|view))\b",
@@ -79,10 +83,12 @@ def bind_statements(
     """
     bound: dict[ParameterRow, BoundArgument] = {}
     occurring, occurred = Counter(step.tool.pk for step in steps), Counter[int]()
+    left = MAX_OF_ALL
     lists = [*list_conjunctions(text), *group_values(extract_values(text))]
     for position, (step, schema, known) in enumerate(zip(steps, schemas, found, strict=True)):
         part = step.request or (0, len(text))  # of what is read from all of it, no place is known
-        parameters = _select_parameters(step, schema, text, known)
+        parameters = _select_parameters(schema, text, known)[:left]
+        left -= len(parameters)
         questions = [ask_about(step.tool, one) for one in parameters]
         answers = read(text, questions)
         if not step.is_read_only and step.request:
@@ -92,39 +98,46 @@ def bind_statements(
                 one._replace(members=next(members)) if question.members else one
                 for question, one in zip(questions, answers, strict=True)
             ]
+        asked = list(zip(parameters, answers, strict=True))
         if occurring[step.tool.pk] > 1:
-            number = occurred[step.tool.pk]
+            asked = list(_take_turns(step, asked, lists, occurred[step.tool.pk]))
             occurred[step.tool.pk] += 1
-            answers = [
-                _take_turn(parameter, answer, lists, number)
-                for parameter, answer in zip(parameters, answers, strict=True)
-            ]
         stated = (one.stated for one in known.values() if one.stated is not None)
         serving = [one.span for one in stated if one.span != part]
         others = [(0, part[0]), (part[1], len(text))]  # that is for `SharedValues` to weigh
         kept = [] if step.is_read_only else forbidden
-        task = _Task(step=step, text=text, taken=[*kept, *serving, *others])
-        read_here = task.bind(list(zip(parameters, answers, strict=True)))
+        task = _Task(step=step, text=text, kept=kept, taken=[*kept, *serving, *others])
+        read_here = task.bind(asked)
         bound |= {(position, name): argument for name, argument in read_here.items()}
     return bound
 
 
-def _take_turn(
-    parameter: ToolParameter, answer: Answer, lists: Sequence[tuple[StatedValue, ...]], number: int
-) -> Answer:
-    """Leave to the task of this number its one of the values that a list states for its tool."""
-    others = [
-        one.span
-        for place, one in enumerate(find_listed(parameter, answer, lists))
-        if place != number
-    ]
-    return answer._replace(words=leave_out(answer.words, others)) if others else answer
+def _take_turns(
+    step: BindingStep,
+    asked: Sequence[tuple[ToolParameter, Answer]],
+    lists: Sequence[tuple[StatedValue, ...]],
+    number: int,
+) -> Iterator[tuple[ToolParameter, Answer]]:
+    """Leave to the task of this number its one of the values that a list states for its tool.
+
+    Of what is stated once, a tool that may do more than read is asked about it: "a viewer and b
+    owner" gives nobody both.
+    """
+    for parameter, answer in asked:
+        parts = find_listed(parameter, answer, lists)
+        others = [one.span for place, one in enumerate(parts) if place != number]
+        if parts or step.is_read_only:
+            yield parameter, answer._replace(words=leave_out(answer.words, others))
 
 
 def _select_parameters(
-    step: BindingStep, schema: ArgumentSchema, text: str, known: Container[str]
+    schema: ArgumentSchema, text: str, known: Container[str]
 ) -> list[ToolParameter]:
-    """Return the parameters that the text could state a value for; private ones by trust."""
+    """Return the parameters that the text could state a value for.
+
+    Private ones are asked about for every server, so that a secret is no neighbour's value; which
+    servers get it, the guard decides.
+    """
     has_number = any(map(str.isdigit, text)) or any(
         one.kind in _NUMBER_KINDS for one in extract_values(text)
     )
@@ -133,7 +146,6 @@ def _select_parameters(
         for one in schema.parameters.values()
         if (one.takes_values or one.is_boolean)
         and one.name not in known
-        and (step.tool.is_trusted or not one.is_private)
         and (has_number or not one.is_number)
     ][:MAX_QUESTIONS]
 
@@ -144,6 +156,7 @@ class _Task:
 
     step: BindingStep
     text: str
+    kept: Sequence[Span]
     taken: list[Span]
     found: dict[str, BoundArgument] = field(default_factory=dict)
 
@@ -233,6 +246,8 @@ class _Task:
         self, parameter: ToolParameter, confidence: float, spans: Sequence[StatedSpan]
     ) -> None:
         values = [_to_value(self.text, start, end) for start, end, _ in spans]
+        if parameter.name_words & PATH_WORDS:
+            values = [_find_path(self.text, one) for one in values]
         whole = values[0] if len(values) == 1 else _join(values, self.text)
         if SECRET.fullmatch(whole.text) and not parameter.is_private:
             return
@@ -251,9 +266,42 @@ class _Task:
     def _bind_member(self, parameter: ToolParameter, answer: Answer) -> None:
         members = zip(list_members(parameter), answer.members, strict=True)
         member, probability = max(members, key=lambda one: one[1], default=(None, 0.0))
-        if parameter.name not in self.found and probability >= self._least:
+        if parameter.name in self.found or probability < self._least:
+            return
+        stated = None if self.step.is_read_only else self._find_member(member)
+        if self.step.is_read_only or self._may_take_member(parameter, member, stated):
             value = [member] if parameter.is_array else member
-            self._add(parameter, value, probability, None)
+            self._add(parameter, value, probability, stated)
+
+    def _find_member(self, member: Any) -> StatedValue | None:
+        """Return where a member is named; where the intent protects it, if it does so anywhere."""
+        words = r"[\W_]+".join(map(re.escape, spell_out(str(member)).split()))
+        named = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+        first, last = self.step.request or (0, len(self.text))
+        places = [one.span() for one in named.finditer(self.text, first, last)]
+        kept = (one for one in places if any(one[0] < z and a < one[1] for a, z in self.kept))
+        place = next(kept, next(iter(places), None))
+        if place is None:
+            return None
+        named_by, (start, end) = self.text[slice(*place)], place
+        # As sure as a quoted text: "the logs of production" names it, whatever stands before.
+        return StatedValue(
+            text=named_by, value=member, kind=ValueKind.QUOTED, start=start, end=end
+        )
+
+    def _may_take_member(
+        self, parameter: ToolParameter, member: Any, stated: StatedValue | None
+    ) -> bool:
+        """Whether a tool that may do more than read takes a member: plainly asked for.
+
+        One that is not named has no place that protects it or belongs to another order.
+        """
+        first, last = self.step.request or (0, len(self.text))
+        part = self.text[first:last]
+        if stated is None:
+            is_kept = PROTECTING_PHRASE.search(part) is not None
+            return not is_grave(self.step) and (member is False or not is_kept)
+        return is_ordered(self.step, parameter, stated, part=part, start=first)
 
     def _add(
         self, parameter: ToolParameter, value: Any, confidence: float, stated: StatedValue | None
@@ -289,6 +337,16 @@ def _to_value(text: str, start: int, end: int) -> StatedValue:
         end=end,
         unit=number.unit if number else "",
     )
+
+
+def _find_path(text: str, value: StatedValue) -> StatedValue:
+    """Return the only path within a value, which may have a word for it too, or else the value."""
+    inside = [
+        one
+        for one in extract_values(text)
+        if one.kind is ValueKind.PATH and value.start <= one.start and one.end <= value.end
+    ]
+    return inside[0] if len(inside) == 1 else value
 
 
 def _join(values: Sequence[StatedValue], text: str) -> StatedValue:

@@ -96,6 +96,7 @@ PATTERNS: Final = (
         ValueKind.NUMBER,
         re.compile(
             rf"{_NUMBER}\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?%?"
+            rf"|{_NUMBER}\d{{1,3}}(?:\.\d{{3}})+,\d{{1,2}}%?(?!\d)"
             rf"|{_NUMBER}\d++(?:\.\d++)?%?(?![\w]*\d)"
         ),
     ),

@@ -29,6 +29,8 @@ __all__ = ["StatedValue", "ValueKind", "extract_values", "is_same_value", "parse
 MAX_VALUES = 160
 _TRAILING_PUNCTUATION: Final = " ,.;:"
 _MULTIPLIER: Final = re.compile(r"(k)\b|\s(thousand|million|billion)\b", re.IGNORECASE)
+_DECIMAL_COMMA: Final = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d{1,15}),(?:\d{1,2}|\d{4,15})")
+"""A number with a decimal comma; before three digits alone, a comma separates thousands."""
 _CONTRACTION: Final = re.compile(r"\w+(?:['’](?:ve|m|ll|re|d|t)|n['’]t)|(?:Let|It|That)['’]s")  # noqa: RUF001
 _DATE_TIME_JOINER: Final = re.compile(r",?(?: at| from)? ")
 _CURRENCY_BEFORE: Final = re.compile(r"\b([A-Z]{3}) ?$")
@@ -303,8 +305,13 @@ def parse_number(text: object) -> int | float | None:
     Example:
         >>> parse_number("1,250.50"), parse_number("$5"), parse_number("20%"), parse_number("five")
         (1250.5, 5, 20, None)
+        >>> parse_number("1.250,50"), parse_number("64,5"), parse_number("1,250")
+        (1250.5, 64.5, 1250)
     """
-    plain = str(text).strip().strip("$€£¥+").replace(",", "").rstrip("%")
+    plain = str(text).strip().strip("$€£¥+").rstrip("%")
+    if _DECIMAL_COMMA.fullmatch(plain):
+        plain = plain.replace(".", "").replace(",", ".")
+    plain = plain.replace(",", "")
     if not re.fullmatch(r"[-+]?[$€£¥]?\d{1,15}(?:\.\d{1,15})?", plain):
         return None
     return _integer_if_whole(float(re.sub("[$€£¥]", "", plain)))

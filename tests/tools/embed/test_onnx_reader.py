@@ -85,3 +85,10 @@ def test_without_a_reader_nothing_is_stated():
 
 def test_a_model_without_a_reader_has_no_files(tmp_path):
     assert locate.find_reader_files(find_recipe("bge-large-en-v1.5"), home=tmp_path) is None
+
+
+def test_questions_of_the_same_words_with_other_members_are_told_apart(reader):
+    words = "sign (string: +, -) | set sign: Set the sign"
+    [one] = reader.read("set it to +", [Question(words, ((14, 18),))])
+    [two] = reader.read("set it to +", [Question(words, ((14, 15), (17, 18)))])
+    assert (len(one.members), len(two.members)) == (1, 2)

@@ -15,6 +15,7 @@ from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
 PATH = text("Path of the file")
+SWITCH = {"type": "boolean"}
 DELETE = tool({"path": text("Path to delete")}, required=["path"], name="delete_file")
 READ = tool({"path": PATH}, required=["path"], name="read_text_file")
 
@@ -182,3 +183,62 @@ def test_a_value_that_is_too_long_is_not_reused() -> None:
     assert step.arguments == {}
     assert needs(step) == ["a", "b"]
     assert "default is too long to repeat" in step.needs_input[0].reason
+
+
+WIPE = tool(
+    {"environment": {"type": "string", "enum": ["staging", "production"]}, "force": SWITCH},
+    required=["environment"],
+    name="delete_logs",
+)
+
+
+@pytest.mark.parametrize(
+    ("intent", "member", "expected"),
+    [
+        ("Delete the logs of production", "production", {"environment": "production"}),
+        ("Delete the logs everywhere except in production", "production", {}),
+        ("Delete all logs, production must stay untouched", "production", {}),
+        ("Lösche alle Logs außer in production", "production", {}),
+        ("Delete the old logs", "staging", {}),
+        ("Delete the logs now", "true", {}),
+    ],
+)
+def test_a_deleting_tool_takes_a_member_only_where_it_is_ordered(
+    intent: str, member: str, expected: dict[str, Any]
+) -> None:
+    [wiped] = bound(intent, WIPE, read=stating(environment=member, force=member))
+    assert wiped.arguments == expected
+
+
+def test_what_is_rarely_stated_passes_the_other_guards_as_well() -> None:
+    key = (DELETE.pk, "path")
+    known = BindingKnowledge(totals={key: 20}, run_counts={DELETE.pk: 20}, stated_counts={key: 0})
+    assert given("Read /etc/hosts and delete the old log", DELETE, knowledge=known) == {}
+
+
+def test_a_secret_is_no_neighbours_value_at_a_server_that_is_not_trusted() -> None:
+    fields = {"channel": text("Channel"), "password": text("Password")}
+    send = replace(tool(fields, required=["channel"], name="send"), is_trusted=False)
+    read = stating(channel=["hunter2"], password=["hunter2"])
+    [sent] = bound("send it using hunter2 as password", send, read=read)
+    assert sent.arguments == {}
+
+
+@pytest.mark.parametrize(
+    ("intent", "source", "destination", "expected"),
+    [
+        ("move /a/x to /b/y", "/a/x", "/b/y", {"source": "/a/x", "destination": "/b/y"}),
+        ("move /a/x to /b/y", "/b/y", "/a/x", {}),
+        ("move '/a/x' into '/b/y'", "/b/y", "/a/x", {}),
+    ],
+)
+def test_a_move_is_never_turned_around(
+    intent: str, source: str, destination: str, expected: dict[str, str]
+) -> None:
+    move = tool(
+        {"source": text(), "destination": text()},
+        required=["source", "destination"],
+        name="move_file",
+    )
+    [moved] = bound(intent, move, read=stating(source=source, destination=destination))
+    assert moved.arguments == expected
