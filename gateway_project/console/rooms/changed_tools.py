@@ -31,6 +31,7 @@ from gateway_project.use_cases.approve_tools import (
 from tools import hidden_text, scan, skills
 from tools.catalogue import Catalogue
 from tools.store import approvals, overview
+from tools.store import pages as stored_pages
 from tools.store.approvals import UnapprovedTool
 from tools.store.pages import WaitingPage
 
@@ -52,7 +53,8 @@ PLACES: Final[Mapping[str, str]] = {
 def list_changed(request: RoomRequest) -> HttpResponseBase:
     """Show what waits for approval, one server at a time."""
     summaries = overview.load_visible_summaries(request.caller)
-    pages = load_waiting_pages(request.caller)
+    visible = {one.name for one in summaries}
+    pages = [one for one in stored_pages.load_waiting() if one.server in visible]
     counts = Counter(one.server for one in pages)
     counts.update({one.name: one.pending + one.quarantined for one in summaries})
     waiting = [one for one in summaries if counts[one.name]]

@@ -45,7 +45,7 @@ QUERY_COUNTS = {
     "/servers/add/": 0,
     "/tools/": 1,
     "/tools/name0:name/": 4,
-    "/tools/changed/": 4,
+    "/tools/changed/": 5,
     "/danger/": 2,
     "/playground/": 0,
     "/graph/": 1,
