@@ -6,7 +6,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.questions import ask_about, list_members
 from graph.suggestion.binding.schemas import spell_out
 from graph.suggestion.binding.steps import BindingSource
-from graph.suggestion.binding.value_patterns import SECRET, ValueKind
+from graph.suggestion.binding.value_patterns import PATTERNS, SECRET, SPACED_PATH, ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values, group_values
 from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words
 from tools.embed.stated_words import (
@@ -56,6 +56,7 @@ _CHANGES_DATA: Final = re.compile(
 """SQL that does something by itself: "explain what delete from users would do"."""
 _QUERY_WORDS: Final = normalize_words(["query", "sql", "statement"])
 """Of parameters that take such a statement only in quotation marks: all of it, and no more."""
+_PATH: Final = dict(PATTERNS)[ValueKind.PATH]
 _WHOLE_KINDS: Final = frozenset({ValueKind.QUOTED, ValueKind.URL, ValueKind.PATH, ValueKind.EMAIL})
 ParameterRow: TypeAlias = tuple[int, str]
 """Position of a step and name of a parameter of its tool."""
@@ -340,7 +341,13 @@ def _to_value(text: str, start: int, end: int) -> StatedValue:
 
 
 def _find_path(text: str, value: StatedValue) -> StatedValue:
-    """Return the only path within a value, which may have a word for it too, or else the value."""
+    """Return the only path within a value, which may have a word for it too, or else the value.
+
+    One in quotation marks is a path, too, which other tasks may share.
+    """
+    is_quoted = value.kind is ValueKind.QUOTED
+    if is_quoted and any(one.fullmatch(value.text) for one in (_PATH, SPACED_PATH)):
+        return replace(value, kind=ValueKind.PATH)
     inside = [
         one
         for one in extract_values(text)

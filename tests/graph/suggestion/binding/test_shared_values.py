@@ -305,3 +305,14 @@ def test_a_long_text_is_searched_for_pronouns_in_linear_time(part: str) -> None:
     parameter = load_schema(DELETE_NOTE).parameters["path"]
     told = (part * 200_000)[:200_000]
     assert refers_back(told, replace(step, request=(0, len(told))), parameter) == ("it" in part)
+
+
+def test_a_folder_in_quotation_marks_is_shared_by_the_tools_of_its_server() -> None:
+    fields = {"repo_path": text()}
+    status, log = (
+        tool(fields, required=["repo_path"], name=f"git_{n}") for n in ("status", "log")
+    )
+    parts = ("show the status of the repository '/srv/shop'", "its last 3 commits")
+    read = stating(repo_path="/srv/shop")
+    found = located(" and ".join(parts), parts, status, log, read=read)
+    assert found == [{"repo_path": "/srv/shop"}] * 2
