@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import parameters as given_parameters
 from graph.suggestion.binding import references
 from graph.suggestion.binding.bound_argument import BoundArgument
@@ -28,6 +29,7 @@ from graph.suggestion.binding.steps import (
     FeedLookup,
     find_no_feeds,
 )
+from graph.suggestion.binding.vocabulary import normalize_words
 from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ class _BindingSearch:
         if self.read is None:
             return
         statements = bind_statements(
-            self.steps,
+            [self._place(step) for step in self.steps],
             self.schemas,
             text=self.reading.text,
             forbidden=self.guard.protected_spans,
@@ -152,6 +154,22 @@ class _BindingSearch:
             ) and not self.shared.means_earlier_place(position, name, argument):
                 self.found_arguments[position][name] = argument
                 self.habits.pop((position, name), None)
+
+    def _place(self, step: BindingStep) -> BindingStep:
+        """Return a step with the only clause that shares most words with its tool's name.
+
+        So the values of several tasks whose requests are unknown are told apart.
+        """
+        clauses = self.reading.clauses
+        if step.request is not None or len(self.steps) < 2 or len(clauses) < 2:
+            return step
+        names = normalize_words(split_raw_name(step.tool.name))
+        counts = [len(names & normalize_words(one.text.lower().split())) for one in clauses]
+        if not max(counts) or counts.count(max(counts)) > 1:
+            return step
+        place = counts.index(max(counts))
+        starts = [*(one.start for one in clauses), len(self.reading.text)]
+        return replace(step, request=(starts[place], starts[place + 1]))
 
     def apply_other_sources(self, position: int) -> None:
         """Bind a step's remaining arguments from past runs, other tasks and the schema."""

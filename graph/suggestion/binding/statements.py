@@ -107,7 +107,10 @@ def bind_statements(
         serving = [one.span for one in stated if one.span != part]
         others = [(0, part[0]), (part[1], len(text))]  # that is for `SharedValues` to weigh
         kept = [] if step.is_read_only else forbidden
-        task = _Task(step=step, text=text, kept=kept, taken=[*kept, *serving, *others])
+        is_lost = step.request is None and len(steps) > 1
+        task = _Task(
+            step=step, text=text, is_lost=is_lost, kept=kept, taken=[*kept, *serving, *others]
+        )
         read_here = task.bind(asked)
         bound |= {(position, name): argument for name, argument in read_here.items()}
     return bound
@@ -153,10 +156,17 @@ def _select_parameters(
 
 @dataclass(kw_only=True)
 class _Task:
-    """A task with the parts of the intent that serve one of its parameters already."""
+    """A task with the parts of the intent that serve one of its parameters already.
+
+    Attributes:
+        is_lost: Whether it is one of several, and nobody knows which part asks for it.
+        kept: What the intent protects from it.
+        taken: That, what serves other parameters, and the parts of other tasks.
+    """
 
     step: BindingStep
     text: str
+    is_lost: bool
     kept: Sequence[Span]
     taken: list[Span]
     found: dict[str, BoundArgument] = field(default_factory=dict)
@@ -181,7 +191,7 @@ class _Task:
 
     @property
     def _least(self) -> float:
-        if self.step.is_read_only:
+        if self.step.is_read_only and not self.is_lost:
             return MIN_READING
         return MIN_GRAVE if is_grave(self.step) else MIN_CHANGING
 
