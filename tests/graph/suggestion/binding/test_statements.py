@@ -130,3 +130,19 @@ def test_sql_that_changes_data_is_taken_only_in_quotation_marks():
     for intent, expected in ((f"run '{sql}'", {"sql": sql}), (f"run {sql}", {})):
         [bound] = bind_arguments(steps(run), reading=read_intent(intent), read=stating(sql=sql))
         assert bound.arguments == expected
+
+
+def test_tasks_of_unknown_requests_take_what_stands_in_the_clause_of_their_tool():
+    status = tool({"repo_path": text()}, required=["repo_path"], name="git_status")
+    show = tool({"path": text()}, required=["path"], name="read_file")
+    intent = "show the status of the repository '/srv/shop', and read the file '/srv/notes.txt'"
+    both = ["/srv/shop", "/srv/notes.txt"]
+    bound = bind_arguments(
+        [replace(one, is_read_only=True) for one in steps(status, show)],
+        reading=read_intent(intent),
+        read=stating(repo_path=both, path=both),
+    )
+    assert [one.arguments for one in bound] == [
+        {"repo_path": "/srv/shop"},
+        {"path": "/srv/notes.txt"},
+    ]
