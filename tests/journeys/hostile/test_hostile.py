@@ -43,7 +43,7 @@ class Line:
     given: Mapping[str, Any] = field(default_factory=dict)
     code: str
     says: str
-    grows_mib: float = 60
+    grows_mib: float = 100
 
     @property
     def limit(self) -> str:
@@ -138,10 +138,11 @@ def begun(stage: Stage, face: Face) -> Any:
 async def well(under: Gateway) -> str:
     """Wait until all is loaded and the healthy server answers; return the mark of all it starts.
 
-    The first call has the gateway load its model and what ranks, which is no server's doing.
+    What the gateway loads for its first client, beside its calls, is no server's doing: models,
+    and the reader of arguments, which a wish that names one waits for.
     """
     await under.use("search_tools", {"query": "anything"})
-    await under.use("run_intent", {"intent": "anything at all"})
+    await under.use("run_intent", {"intent": 'echo the text "well" in return'})
     outcome = await under.call("healthy:echo", {"text": "well"})
     assert outcome.text == "well"
     return token_of(under.pid)
