@@ -60,6 +60,11 @@ class ServerTest:
     output: tuple[str, ...] = ()
     duration_s: float = 0.0
 
+    @property
+    def tool_names(self) -> list[str]:
+        """Names of the listed tools."""
+        return [tool.name for tool in self.listing.tools] if self.listing else []
+
 
 def request_discovery(caller: Caller, names: Iterable[str]) -> tuple[str, ...]:
     """Request the discovery of servers by any running process, with audit entries.

@@ -105,6 +105,15 @@ class ImportedConfiguration:
     left: tuple[Change, ...]
     conflicts: tuple[str, ...]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it for a report, without secrets."""
+        return {
+            "imported": not self.dry_run,
+            "changes": [one.to_json() for one in self.changes],
+            "left": [one.to_json() for one in self.left],
+            "conflicts": list(self.conflicts),
+        }
+
 
 def export_configuration(
     caller: Caller, *, sealer: Sealer, with_variables: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gateway_project.api import runtime
+from gateway_project.api.tools import find_state
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest
 from gateway_project.foundation.caller import Caller
@@ -38,11 +39,6 @@ def list_visible_tools(catalogue: Catalogue, caller: Caller) -> list[CatalogueTo
         catalogue.derived_cache[key] = [tool for _, tool in sorted(catalogue.tools.items())]
     ordered: list[CatalogueTool] = catalogue.derived_cache[key]
     return [tool for tool in ordered if caller.can_see_team(tool.team)]
-
-
-def find_state(tool: CatalogueTool) -> str:
-    """Return a tool's state in a word: `disabled`, whatever else it is, if an admin did that."""
-    return tool.state if tool.enabled else "disabled"
 
 
 def describe_tool(tool: CatalogueTool) -> dict[str, Any]:

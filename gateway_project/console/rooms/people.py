@@ -13,8 +13,8 @@ from django.utils.http import urlencode
 from gateway_project.access import people, second_factor
 from gateway_project.access.roles import ADMINISTER, ROLES
 from gateway_project.access.second_factor import ConfirmationRequired
+from gateway_project.api.access import APPROVE_FROM
 from gateway_project.api.pages import paginate_rows
-from gateway_project.api.teams import APPROVE_FROM
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import curate_people, curate_teams

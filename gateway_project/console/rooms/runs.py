@@ -20,9 +20,8 @@ from execution.store import views
 from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
 from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
-from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
-from gateway_project.api.runs import make_key, read_key, read_run_filter
+from gateway_project.api.runs import find_page
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
 from gateway_project.console.rooms import audit_sentences, result_text, run_picture
@@ -35,7 +34,6 @@ from gateway_project.runs.request import RunRequest
 from gateway_project.runs.timeline import build_timeline
 from gateway_project.use_cases import control_run
 from gateway_project.use_cases.control_run import RunControl
-from gateway_project.use_cases.decide_approval import load_approver
 
 APPLY_WAIT_S: Final = 3.0
 """How long a page waits until a command is carried out; otherwise it is carried out later."""
@@ -59,16 +57,8 @@ STATES: Final = tuple(
 @room(READ)
 def show_runs(request: RoomRequest) -> HttpResponse:
     """List the caller's runs, those of teams they administer, and for superusers all."""
-    wanted = read_page_request(request, key=(str, str))
     filters = {name: value for name in FILTERS if (value := request.GET.get(name, ""))}
-    found = views.load_summaries(
-        None if request.caller.has_scope(SCOPE_ALL) else request.caller,
-        teams=load_approver(request.caller).teams,
-        wanted=read_run_filter(filters),
-        after=read_key(wanted.after),
-        limit=wanted.limit + 1,
-    )
-    page = cut_page(found, wanted, key=make_key)
+    page = find_page(request, request.caller, filters)
     return render_room(
         request,
         "console/runs/list.html",
@@ -78,7 +68,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         filters=filters,
         statuses=[known.value for known in RunStatus],
         sorts=get_args(RunSort)[1:],  # the first one is the default
-        is_first=not wanted.after and not filters,
+        is_first=not request.GET.get("cursor") and not filters,
         states=STATES,
     )
 

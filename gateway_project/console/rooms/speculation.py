@@ -19,11 +19,10 @@ from django.utils import timezone
 from execution.speculation.grant_proposals import GrantProposal
 from execution.speculation.outcome import LISTED_OUTCOMES, OPEN, Evidence, Outcome, Verdict
 from execution.speculation.rules import ReasonCode
-from execution.store import agreements, grants, prediction_contents, speculations
+from execution.store import agreements, grants, prediction_contents
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
-from gateway_project.api.runs import read_key
+from gateway_project.api.speculation import find_page
 from gateway_project.console.rooms import budgets
 from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
@@ -74,19 +73,10 @@ _EVIDENCE: Final[Mapping[str, str]] = {
 def show_speculation(request: RoomRequest) -> HttpResponse:
     """Show what predictions gained and how right they were, and list them."""
     caller = request.caller
-    wanted = read_page_request(request, key=(str, str))
+    page = find_page(request, caller)
     outcome = request.GET.get("outcome", "")
-    if outcome and outcome not in LISTED_OUTCOMES:
-        raise InvalidInput(f"outcome: one of {', '.join(LISTED_OUTCOMES)}")
     sees_all = caller.has_scope(SCOPE_ALL)
     owner, whose = choose_owner(request)
-    found = speculations.load_page(
-        None if sees_all else caller,
-        outcome=outcome,
-        after=read_key(wanted.after),
-        limit=wanted.limit + 1,
-    )
-    page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
     visibility = load_visibility(request)
     dated = REPORTS.load(owner, days=DAYS, at=timezone.now())
     return render_room(
@@ -102,7 +92,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         next_cursor=page.next_cursor,
         outcome=outcome,
         outcomes=LISTED_OUTCOMES,
-        is_first=not wanted.after and not outcome,
+        is_first=not request.GET.get("cursor") and not outcome,
         may_administer=caller.has_scope(ADMINISTER),
     )
 

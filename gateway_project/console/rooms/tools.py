@@ -16,6 +16,7 @@ from gateway_project.access.roles import CURATE, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.pages import Page, encode_cursor, paginate_sorted
 from gateway_project.api.problems import describe_problem
+from gateway_project.api.tools import FILTERS, has_values
 from gateway_project.console.rooms import tool
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.catalogue import (
@@ -37,7 +38,6 @@ from tools.store import configuration
 
 SEARCH_LIMIT: Final = 10
 MAX_BULK: Final = 500
-FILTERS: Final = ("server", "category", "danger", "state")
 STATES: Final = ("active", "disabled", "pending", "quarantined", "removed")
 BULK_CHANGES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "enable": ("Enable", {"enabled": True}),
@@ -182,18 +182,8 @@ def _search(
 def _list_page(
     request: RoomRequest, visible: Sequence[CatalogueTool], wanted: Mapping[str, str]
 ) -> Page[CatalogueTool]:
-    matching = (one for one in visible if _matches(one, wanted))
+    matching = (one for one in visible if has_values(one, wanted))
     return paginate_sorted(request, matching, key=lambda one: (one.tool,))
-
-
-def _matches(one: CatalogueTool, wanted: Mapping[str, str]) -> bool:
-    values = {
-        "server": one.server,
-        "category": one.category,
-        "danger": one.danger.value,
-        "state": one.state if one.enabled else "disabled",
-    }
-    return all(values[name] == value for name, value in wanted.items())
 
 
 def _build_next_url(request: RoomRequest, page: Page[CatalogueTool] | None) -> str:

@@ -17,7 +17,6 @@ from gateway_project.api.pages import paginate_rows
 from gateway_project.console.rooms.page import RoomRequest, load_sealer, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import curate_webhooks
-from gateway_project.use_cases.curate_webhooks import SavedWebhook
 from gateway_project.use_cases.refusals import InvalidEntry
 from gateway_project.webhooks import store
 from gateway_project.webhooks.message import SELECTABLE_EVENTS
@@ -137,14 +136,19 @@ def _act(request: RoomRequest, pk: int, action: str, form: WebhookForm) -> HttpR
     return redirect("webhook", pk)
 
 
-def _save(request: RoomRequest, values: dict[str, Any], **options: Any) -> SavedWebhook:
+def _save(request: RoomRequest, values: dict[str, Any], **options: Any) -> tuple[Any, str]:
     sealer = load_sealer()
     return curate_webhooks.save_webhook(request.caller, values, sealer=sealer, **options)
 
 
-def _show_secret(request: RoomRequest, saved: SavedWebhook) -> HttpResponse:
+def _show_secret(request: RoomRequest, saved: tuple[Any, str]) -> HttpResponse:
+    row, secret = saved
     response = render_room(
-        request, "console/webhooks/secret.html", title=f"Secret of {saved.row.name}", saved=saved
+        request,
+        "console/webhooks/secret.html",
+        title=f"Secret of {row.name}",
+        webhook=row,
+        secret=secret,
     )
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -56,13 +56,7 @@ class Command(BaseCommand):
 
     def _print_report(self, imported: ImportedConfiguration, *, as_json: bool) -> None:
         if as_json:
-            report = {
-                "imported": not imported.dry_run,
-                "dry_run": imported.dry_run,
-                "changes": [one.to_json() for one in imported.changes],
-                "left": [one.to_json() for one in imported.left],
-                "conflicts": list(imported.conflicts),
-            }
+            report = imported.to_json() | {"dry_run": imported.dry_run}
             self.stdout.write(json.dumps(report, indent=2))
             return
         configuration_file.print_changes(self.stdout, imported.changes)
