@@ -16,7 +16,7 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.database import close_connections
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import refusing
 from gateway_project.management.teams import find_named_team
 from gateway_project.management.terminal import Terminal, open_terminal
 from gateway_project.readiness import NotReady

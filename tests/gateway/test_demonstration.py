@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, outcome, servers, speculation
+from gateway_project.demo import demonstration, servers, speculation
 from gateway_project.demo.demonstration import DemoStep
 from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
@@ -57,7 +57,7 @@ async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
     ],
 )
 def test_each_failed_part_is_named(changed, failures):
-    assert outcome.list_failures({**FINE, **changed}) == failures
+    assert servers.list_failures({**FINE, **changed}) == failures
 
 
 @pytest.fixture
@@ -114,10 +114,10 @@ def test_its_outcome_is_kept_for_the_doctor(home, started, monkeypatch):
     monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE | {"ran": False})
     with pytest.raises(CommandError):
         call_command("demo")
-    assert outcome.load_failure(home) == "the workflow did not succeed"
+    assert servers.load_failure(home) == "the workflow did not succeed"
     monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE)
     call_command("demo")
-    assert outcome.load_failure(home) == ""
+    assert servers.load_failure(home) == ""
 
 
 def test_one_that_was_interrupted_has_not_finished(home, started, monkeypatch):
@@ -127,7 +127,7 @@ def test_one_that_was_interrupted_has_not_finished(home, started, monkeypatch):
     monkeypatch.setattr(demo.Command, "_demonstrate", interrupt)
     with pytest.raises(KeyboardInterrupt):
         call_command("demo")
-    assert outcome.load_failure(home) == outcome.UNFINISHED
+    assert servers.load_failure(home) == servers.UNFINISHED
 
 
 def test_its_calls_are_counted_whatever_the_installation_remembers(monkeypatch):

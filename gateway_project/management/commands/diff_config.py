@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.configuration.difference import Change
 from gateway_project.configuration.document import InvalidConfiguration
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.management import configuration_file
+from gateway_project.management.command import GatewayCommand
 from gateway_project.management.configuration_file import ERROR_CODE
 from gateway_project.management.error_text import explain_user_error
 from gateway_project.management.import_file import print_problems, problems_to_json
 from gateway_project.use_cases.import_configuration import compare_configuration
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py diff_config FILE`: exits with 0 if nothing differs, 1 if so, 2 on errors."""
 
     help = "Show what import_config would change; exits with 0: nothing, 1: something, 2: error."
@@ -28,12 +28,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         configuration_file.add_file_arguments(parser)
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         try:
             changes = _compare(options)
         except InvalidConfiguration as refused:
             if options["json"]:
-                self.stdout.write(json.dumps(problems_to_json(refused.problems, refused.count)))
+                self.write_json(problems_to_json(refused.problems, refused.count))
             else:
                 print_problems(self, refused.problems, refused.count)
             message = f"{options['file']} cannot be compared"
@@ -46,7 +46,7 @@ class Command(BaseCommand):
                 "equal": not changes,
                 "changes": [one.to_json() for one in changes],
             }
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
         else:
             configuration_file.print_changes(self.stdout, changes)
         sys.exit(1 if changes else 0)

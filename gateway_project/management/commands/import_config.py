@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.configuration.document import InvalidConfiguration
 from gateway_project.management import configuration_file
+from gateway_project.management.command import GatewayCommand
 from gateway_project.management.import_file import print_problems, problems_to_json
 from gateway_project.use_cases.import_configuration import (
     ImportedConfiguration,
@@ -19,7 +19,7 @@ from gateway_project.use_cases.import_configuration import (
 from tools.hidden_text import reveal_hidden
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py import_config FILE [--dry-run] [--prune]`."""
 
     help = "Apply a document that export_config wrote: all of it or, on errors, nothing."
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             help="remove what the document's sections do not hold; without it, nothing is removed",
         )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         caller, sealer = configuration_file.prepare(options, process="import_config")
         try:
             imported = import_configuration(
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         except InvalidConfiguration as refused:
             if options["json"]:
                 report = {"imported": False, **problems_to_json(refused.problems, refused.count)}
-                self.stdout.write(json.dumps(report, indent=2))
+                self.write_json(report)
             else:
                 print_problems(self, refused.problems, refused.count)
             raise CommandError(f"nothing was imported from {options['file']}") from None
@@ -57,7 +57,7 @@ class Command(BaseCommand):
     def _print_report(self, imported: ImportedConfiguration, *, as_json: bool) -> None:
         if as_json:
             report = imported.to_json() | {"dry_run": imported.dry_run}
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
             return
         configuration_file.print_changes(self.stdout, imported.changes)
         for line in imported.conflicts:
