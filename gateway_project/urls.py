@@ -18,11 +18,10 @@ handler500 = "gateway_project.api.problems.answer_server_error"
 
 urlpatterns = [
     path("", include("gateway_project.console.rooms.home")),
-    path("", include("gateway_project.console.rooms.frame")),
+    path("", include("gateway_project.console.rooms.page")),
     path("search/", include("gateway_project.console.rooms.search")),
     path("access/webhooks/", include("gateway_project.console.rooms.webhooks")),
     path("access/", include("gateway_project.console.rooms.access")),
-    path("access/", include("gateway_project.console.rooms.people")),
     path("audit/", include("gateway_project.console.rooms.audit")),
     path("clients/", include("gateway_project.console.rooms.connect")),
     path("settings/", include(installation.settings_urlpatterns)),

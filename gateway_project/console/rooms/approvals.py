@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -15,11 +16,16 @@ from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
 from gateway_project.access.roles import APPROVE
 from gateway_project.api.problems import InvalidInput
-from gateway_project.console.escaping import escape_fields
-from gateway_project.console.rooms import argument_changes
-from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
+from gateway_project.console.rooms.page import (
+    RoomRequest,
+    escape_fields,
+    load_payload_sealer,
+    render_room,
+    room,
+)
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs import approval_text
+from gateway_project.runs.approval_text import single_line
 from gateway_project.use_cases import decide_approval
 from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from tools import hidden_text
@@ -32,6 +38,8 @@ MAX_TEXT_CHARS: Final = 64 * 1024
 """Characters of a text up to which it is also shown with its lines."""
 ALLOWED: Final = ("approved", "used")
 """Statuses of approvals with whose arguments a new call is compared."""
+MAX_VALUE_CHARS: Final = 300
+MAX_CHANGES: Final = 50
 
 
 @room(APPROVE)
@@ -114,7 +122,7 @@ def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
         texts=list_texts(view.arguments or {}),
         changes=[]
         if earlier is None or view.arguments is None
-        else argument_changes.compare_arguments(earlier, view.arguments),
+        else compare_arguments(earlier, view.arguments),
         can_be_decided=view.is_pending and view.arguments is not None,
     )
 
@@ -188,6 +196,40 @@ def _describe_pending(
 def _describe_approval(view: ApprovalView) -> dict[str, object]:
     """Return the template row of an approval; foreign texts with invisible characters escaped."""
     return {**escape_fields(view), "item": view.item if view.item >= 0 else None}
+
+
+def compare_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the arguments that differ, in the order of the call.
+
+    Each has its `name`, its `kind` (`new`, `changed` or `gone`) and its values `before` and
+    `after` as shortened JSON; empty: there was none.
+
+    Example:
+        >>> changes = compare_arguments({"a": 1, "b": 2}, {"a": 1, "c": 3})
+        >>> [(one["name"], one["kind"]) for one in changes]
+        [('c', 'new'), ('b', 'gone')]
+        >>> compare_arguments({"a": 1}, {"a": True})[0]["kind"]
+        'changed'
+    """
+    found = []
+    for name in (*after, *(name for name in before if name not in after)):
+        was, now = _show(before, name), _show(after, name)
+        if was != now:
+            kind = "new" if name not in before else "changed" if name in after else "gone"
+            values = {"before": _shorten(was), "after": _shorten(now)}
+            found.append({"name": single_line(name), "kind": kind, **values})
+    return found[:MAX_CHANGES]
+
+
+def _show(arguments: Mapping[str, Any], name: str) -> str:
+    if name not in arguments:
+        return ""
+    return json.dumps(arguments[name], ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _shorten(text: str) -> str:
+    shown = single_line(text)
+    return shown if len(shown) <= MAX_VALUE_CHARS else f"{shown[:MAX_VALUE_CHARS]}…"
 
 
 urlpatterns: list[Any] = [

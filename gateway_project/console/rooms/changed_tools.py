@@ -15,8 +15,8 @@ from gateway_project.access.roles import CURATE
 from gateway_project.api import runtime
 from gateway_project.console.rooms import schema_form, word_diff
 from gateway_project.console.rooms.addresses import tool_address
+from gateway_project.console.rooms.catalogue import wait_for_catalogue
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text

@@ -17,9 +17,8 @@ from django.urls import path
 from gateway_project.access.roles import CURATE, READ, require_scope
 from gateway_project.api import runtime
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.catalogue import load_catalogue
+from gateway_project.console.rooms.catalogue import load_catalogue, wait_for_catalogue
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue, curate_danger

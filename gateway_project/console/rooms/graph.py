@@ -21,7 +21,12 @@ from gateway_project.access.roles import CURATE, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.graph import WAYS, trace_path
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.catalogue import list_visible_tools, load_visibility
+from gateway_project.console.rooms.catalogue import (
+    list_visible_tools,
+    load_topology,
+    load_visibility,
+    wait_for_relations,
+)
 from gateway_project.console.rooms.graph_layout import (
     Groups,
     LayoutCache,
@@ -29,7 +34,6 @@ from gateway_project.console.rooms.graph_layout import (
     group_tools,
 )
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import load_topology, wait_for_relations
 from gateway_project.find.relation_rows import phrase_relation
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady

@@ -13,7 +13,9 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 
 from execution import control
+from execution.changes import WHOLE_TASK
 from execution.control import Action, ActionNotPossible
+from execution.planning import parse
 from execution.planning.parse import InvalidWorkflow
 from execution.status import RunStatus, TaskStatus
 from execution.store import views
@@ -24,14 +26,15 @@ from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.runs import find_page
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
-from gateway_project.console.rooms import audit_sentences, result_text, run_picture
+from gateway_project.console.rooms import audit, result_text
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.runs import plan as run_plan
+from gateway_project.runs.approval_text import single_line
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import RunRequest
-from gateway_project.runs.timeline import build_timeline
+from gateway_project.runs.timeline import Timeline, build_timeline
 from gateway_project.use_cases import control_run
 from gateway_project.use_cases.control_run import RunControl
 
@@ -52,6 +55,12 @@ CONFIRMED: Final = ("abort", RERUN)
 STATES: Final = tuple(
     dict.fromkeys([status.value for status in RunStatus] + [status.value for status in TaskStatus])
 )
+MAX_NODES: Final = 300
+"""Tasks that are drawn; a larger graph is a list only."""
+MAX_SPANS: Final = 60
+PERCENT: Final = 100.0
+MIN_WIDTH: Final = 0.4
+"""Width of the shortest call in percent, so that it can be seen."""
 
 
 @room(READ)
@@ -88,8 +97,8 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         run=view,
         tasks=_describe_tasks(view),
         more_tasks=max(0, len(view.tasks) - MAX_TASKS),
-        picture=run_picture.draw_graph(view),
-        spans=run_picture.draw_timeline(build_timeline(view)),
+        picture=draw_graph(view),
+        spans=draw_timeline(build_timeline(view)),
         saving=build_timeline(view),
         events=list(reversed(events)),
         last_seq=events[-1].seq if events else view.last_seq,
@@ -99,7 +108,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         may_replan=may_control and not view.status.is_final and view.workflow is not None,
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),
-        connection=audit_sentences.describe_connection(view.kind),
+        connection=audit.describe_connection(view.kind),
         records=_list_records(request, run),
         prediction=views.find_followed_prediction(
             None if request.caller.has_scope(SCOPE_ALL) else request.caller,
@@ -282,8 +291,8 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
     return [
         {
             "row": task,
-            "key": run_picture.make_task_key(task.task, task.item),
-            "label": run_picture.label_task(task.task, task.item),
+            "key": make_task_key(task.task, task.item),
+            "label": label_task(task.task, task.item),
             "url": tool_address(task.tool),
             "result": None if task.result is None else describe_result(task.result, budget),
         }
@@ -373,6 +382,63 @@ def list_problems(error: Exception) -> tuple[str, ...]:
     if more := len(problems) - len(found):
         found.append(f"and {more} more")
     return tuple(found) or (str(error),)
+
+
+def make_task_key(task: str, item: int) -> str:
+    """Return the key of a task or item within its page.
+
+    Example:
+        >>> make_task_key("a", -1), make_task_key("a", 2)
+        ('a', 'a[2]')
+    """
+    return task if item == WHOLE_TASK else f"{task}[{item}]"
+
+
+def label_task(task: str, item: int) -> str:
+    """Return the label of a task or item, with invisible characters escaped."""
+    return single_line(make_task_key(task, item))
+
+
+def draw_graph(view: RunView) -> Mapping[str, Any] | None:
+    """Return nodes and edges of a run's tasks; None: its workflow expired or is too large."""
+    if view.workflow is None or len(view.workflow.get("tasks", ())) > MAX_NODES:
+        return None
+    known = [task.task for task in view.tasks]  # a new workflow may build on tasks of the old one
+    workflow = parse.parse(dict(view.workflow), known=known)
+    statuses = {task.task: task.status.value for task in view.tasks if task.item == WHOLE_TASK}
+    nodes = [
+        {
+            "id": task.id,
+            "label": single_line(task.id),
+            "tool": single_line(task.tool),
+            "status": statuses.get(task.id, "pending"),
+        }
+        for task in workflow.tasks
+    ]
+    edges = [
+        {"source": needed, "target": task.id}
+        for task in workflow.tasks
+        for needed in task.waits_for
+        if needed in workflow.by_id
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+def draw_timeline(timeline: Timeline) -> Sequence[Mapping[str, Any]]:
+    """Return the bars of a run's calls, as `timeline.draw_bar` draws them on a terminal."""
+    whole_ms = timeline.elapsed_ms or 1.0
+    return [
+        {
+            "key": make_task_key(span.task, span.item),
+            "label": single_line(span.label),
+            "tool": single_line(span.tool),
+            "status": span.status,
+            "start": round(PERCENT * span.start_ms / whole_ms, 2),
+            "width": round(max(MIN_WIDTH, PERCENT * span.duration_ms / whole_ms), 2),
+            "duration_ms": span.duration_ms if span.has_known_end else None,
+        }
+        for span in timeline.spans[:MAX_SPANS]
+    ]
 
 
 urlpatterns: list[Any] = [

@@ -25,10 +25,13 @@ from gateway_project.api import runtime
 from gateway_project.api.problems import describe_problem
 from gateway_project.console.rooms import drawing, result_text, schema_form, word_diff
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
-from gateway_project.console.rooms.catalogue import describe_tool
+from gateway_project.console.rooms.catalogue import (
+    describe_tool,
+    load_topology,
+    wait_for_catalogue,
+)
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import FormField
-from gateway_project.console.rooms.settling import load_topology, wait_for_catalogue
 from gateway_project.effects import Effects
 from gateway_project.find.answers import ToolDescription, describe_extras
 from gateway_project.foundation.caller import SCOPE_ALL, Caller

@@ -23,9 +23,9 @@ from gateway_project.console.rooms.catalogue import (
     describe_tool,
     list_visible_tools,
     load_catalogue,
+    wait_for_catalogue,
 )
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.find.answers import SearchResult
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments, meta_tools
