@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
@@ -52,7 +52,7 @@ SCOPE_WORDS: Final = {
 }
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/", "access", ADMINISTER, "GET", "POST")
 def show_people(request: RoomRequest) -> HttpResponse:
     """List people and teams; a POST creates a person and shows how they sign in."""
     is_superuser = request.caller.has_scope(SCOPE_ALL)
@@ -85,7 +85,7 @@ def show_people(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/people/<str:name>/", "access-person", ADMINISTER, "GET", "POST")
 def show_person(request: RoomRequest, name: str) -> HttpResponse:
     """Show a person; a POST changes or deletes them."""
     person = curate_people.find_person(request.caller, name)
@@ -113,7 +113,7 @@ def show_person(request: RoomRequest, name: str) -> HttpResponse:
     )
 
 
-@room(SCOPE_ALL, "POST")
+@room("access/teams/", "access-teams", SCOPE_ALL, "POST")
 def create_team(request: RoomRequest) -> HttpResponse:
     """Create a team, and lead to its page."""
     name = request.POST.get("name", "").strip()
@@ -126,7 +126,7 @@ def create_team(request: RoomRequest) -> HttpResponse:
     return redirect("access-team", made.pk)
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/teams/<int:pk>/", "access-team", ADMINISTER, "GET", "POST")
 def show_team(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a team with its members; a POST changes or deletes it."""
     team = curate_teams.select_teams(request.caller).filter(pk=pk).first()
@@ -290,7 +290,7 @@ class TokenForm(forms.Form):
         ]
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/tokens/", "access-tokens", ADMINISTER, "GET", "POST")
 def show_tokens(request: RoomRequest) -> HttpResponse:
     """List tokens, and create one."""
     given = request.POST if request.method == "POST" else None
@@ -312,7 +312,7 @@ def show_tokens(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(ADMINISTER, "POST")
+@room("access/tokens/<int:pk>/revoke", "access-revoke", ADMINISTER, "POST")
 def revoke(request: RoomRequest, pk: int) -> HttpResponse:
     """Revoke a token."""
     grant.revoke_token(request.caller, pk)
@@ -371,13 +371,3 @@ def create_token(
     )
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-urlpatterns = [
-    path("", show_people, name="access"),
-    path("people/<str:name>/", show_person, name="access-person"),
-    path("teams/", create_team, name="access-teams"),
-    path("teams/<int:pk>/", show_team, name="access-team"),
-    path("tokens/", show_tokens, name="access-tokens"),
-    path("tokens/<int:pk>/revoke", revoke, name="access-revoke"),
-]

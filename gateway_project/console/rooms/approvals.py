@@ -10,7 +10,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
@@ -42,7 +41,7 @@ MAX_VALUE_CHARS: Final = 300
 MAX_CHANGES: Final = 50
 
 
-@room(APPROVE)
+@room("approvals/", "approvals", APPROVE)
 def show_inbox(request: RoomRequest) -> HttpResponse:
     """List the approvals pending for the user and those decided lately."""
     pending = decide_approval.load_pending(request.caller)
@@ -76,7 +75,7 @@ def _list_alike(
     ]
 
 
-@room(APPROVE, "POST")
+@room("approvals/together", "approvals-together", APPROVE, "POST")
 def decide_together(request: RoomRequest) -> HttpResponse:
     """Approve or reject several calls that the inbox showed, each by itself."""
     verdict = request.POST.get("verdict", "")
@@ -107,7 +106,7 @@ def _read_id(text: str) -> UUID:
         raise InvalidInput("approval: an id of the inbox") from None
 
 
-@room(APPROVE)
+@room("approvals/<uuid:approval>", "approval", APPROVE)
 def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Show one call with the exact arguments that would be sent, and what is new in them."""
     sealer = load_payload_sealer()
@@ -127,13 +126,13 @@ def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     )
 
 
-@room(APPROVE, "POST")
+@room("approvals/<uuid:approval>/approve", "approval-approve", APPROVE, "POST")
 def approve(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Approve the call."""
     return _decide(request, approval, approve=True)
 
 
-@room(APPROVE, "POST")
+@room("approvals/<uuid:approval>/reject", "approval-reject", APPROVE, "POST")
 def reject(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Reject the call."""
     return _decide(request, approval, approve=False)
@@ -230,12 +229,3 @@ def _show(arguments: Mapping[str, Any], name: str) -> str:
 def _shorten(text: str) -> str:
     shown = single_line(text)
     return shown if len(shown) <= MAX_VALUE_CHARS else f"{shown[:MAX_VALUE_CHARS]}…"
-
-
-urlpatterns: list[Any] = [
-    path("", show_inbox, name="approvals"),
-    path("together", decide_together, name="approvals-together"),
-    path("<uuid:approval>", show_approval, name="approval"),
-    path("<uuid:approval>/approve", approve, name="approval-approve"),
-    path("<uuid:approval>/reject", reject, name="approval-reject"),
-]

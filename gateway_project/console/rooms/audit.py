@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import path, reverse
+from django.urls import reverse
 
 from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER
@@ -101,7 +101,7 @@ _SHOWN_HASH_CHARS: Final = 12
 _THRESHOLD: Final = re.compile(r"threshold (\d{1,18})\b", re.ASCII)
 
 
-@room(ADMINISTER)
+@room("audit/", "audit", ADMINISTER)
 def show_entries(request: RoomRequest) -> HttpResponse:
     """List entries, newest first, filtered."""
     page = paginate_rows(request, _select_rows(request))
@@ -127,7 +127,7 @@ def show_entries(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(ADMINISTER)
+@room("audit/export.<str:form>", "audit-export", ADMINISTER)
 def export_entries(request: RoomRequest, form: str) -> HttpResponseBase:
     """Return the filtered entries as a file."""
     if form not in EXPORTS:
@@ -298,9 +298,3 @@ def _format(value: Any) -> str:
     if isinstance(value, str) and _HASH.fullmatch(value):
         return f"{value[:_SHOWN_HASH_CHARS]}…"
     return "none" if value in (None, "") else str(value).replace("_", " ")
-
-
-urlpatterns: list[Any] = [
-    path("", show_entries, name="audit"),
-    path("export.<str:form>", export_entries, name="audit-export"),
-]

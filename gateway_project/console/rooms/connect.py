@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 
 from gateway_project.client_config import edit_toml, edit_yaml, own_entry
 from gateway_project.client_config.clients import CLIENTS, KnownClient
@@ -23,7 +22,7 @@ NO_FILE: Final = PurePosixPath("/")
 """Stands for a file that is not on Windows."""
 
 
-@room()
+@room("clients/", "clients")
 def show_clients(request: RoomRequest) -> HttpResponse:
     """Show every known client with its configuration."""
     url = build_endpoint_url(request)
@@ -96,6 +95,3 @@ def _describe_launch() -> OwnLaunch:
     return own_entry.describe_own_launch(
         base=settings.BASE_DIR, user="", url="", home=None if home == default_home() else home
     )
-
-
-urlpatterns = [path("", show_clients, name="clients")]

@@ -12,7 +12,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import path
 
 from gateway_project.access.roles import CURATE, READ, require_scope
 from gateway_project.api import runtime
@@ -40,7 +39,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
-@room(READ, "GET", "POST")
+@room("danger/", "danger", READ, "GET", "POST")
 def show_patterns(request: RoomRequest) -> HttpResponseBase:
     """Show the dangerous operations and the exceptions; a POST adds, changes or deletes."""
     if request.method == "POST":
@@ -49,7 +48,7 @@ def show_patterns(request: RoomRequest) -> HttpResponseBase:
     return _render_page(request)
 
 
-@room(CURATE, "POST")
+@room("danger/preview/", "danger-preview", CURATE, "POST")
 def preview(request: RoomRequest) -> HttpResponseBase:
     """Return what a pattern would match, as a part of the page; stores nothing."""
     pattern, level = _read_pattern(request)
@@ -234,9 +233,3 @@ def _save_exception(request: RoomRequest, catalogue: Catalogue) -> None:
 
 def _read_key(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-urlpatterns = [
-    path("", show_patterns, name="danger"),
-    path("preview/", preview, name="danger-preview"),
-]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import wraps
 from http import HTTPStatus
+from types import ModuleType
 from typing import Any, Final
 
 import structlog
@@ -16,7 +17,7 @@ from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.urls import path
+from django.urls import URLPattern, path
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
@@ -77,10 +78,12 @@ def load_payload_sealer() -> Sealer:
     return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 
-def room(scope: str = READ, *methods: str) -> Callable[[View], View]:
+def room(route: str, name: str, scope: str = READ, *methods: str) -> Callable[[View], View]:
     """Make a view a room: for signed-in users with a scope; errors are answered with a page.
 
     Args:
+        route: Its address, as in Django's URL patterns.
+        name: Of the address.
         scope: Required of the caller.
         methods: Of HTTP that it serves; none: GET. HEAD goes with GET.
     """
@@ -113,9 +116,27 @@ def room(scope: str = READ, *methods: str) -> Callable[[View], View]:
             except _ANSWERED_ERRORS as error:
                 return render_problem(request, problems.describe_problem(error))
 
+        answer.address = path(route, answer, name=name)  # type: ignore[attr-defined]
         return answer
 
     return decorate
+
+
+def list_addresses(modules: Iterable[ModuleType]) -> list[URLPattern]:
+    """Return the addresses of the rooms in modules; one that others would take in comes first."""
+    found = [
+        address
+        for module in modules
+        for view in vars(module).values()
+        if isinstance(address := getattr(view, "address", None), URLPattern)
+        and view.__module__ == module.__name__
+    ]
+    return sorted(found, key=lambda one: _rank_route(str(one.pattern)))
+
+
+def _rank_route(route: str) -> tuple[int, int]:
+    """Rank longer routes before shorter ones, and fixed words before what the address names."""
+    return -route.count("/"), route.count("<")
 
 
 def render_room(
@@ -194,7 +215,7 @@ def _describe_rights(request: RoomRequest) -> str:
     return ", ".join(role for role in roles.ROLES if role in held) or "member"
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("switch/", "console-switch", ADMINISTER, "GET", "POST")
 def switch(request: RoomRequest) -> HttpResponse:
     """Ask whether to turn all speculation on or off, and do it."""
     if request.method != "POST":
@@ -209,7 +230,7 @@ def switch(request: RoomRequest) -> HttpResponse:
     return HttpResponseRedirect(_find_next(request))
 
 
-@room(READ, "POST")
+@room("team/", "console-team", READ, "POST")
 def choose_team(request: RoomRequest) -> HttpResponse:
     """Act for one of the user's teams from now on, or for none."""
     chosen = request.POST.get("team", "")
@@ -240,9 +261,3 @@ def _escape(value: Any) -> Any:
     if isinstance(value, str):
         return approval_text.single_line(value)
     return [_escape(one) for one in value] if isinstance(value, tuple) else value
-
-
-urlpatterns = [
-    path("switch/", switch, name="console-switch"),
-    path("team/", choose_team, name="console-team"),
-]

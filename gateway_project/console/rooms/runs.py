@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from execution import control
 from execution.changes import WHOLE_TASK
@@ -63,7 +63,7 @@ MIN_WIDTH: Final = 0.4
 """Width of the shortest call in percent, so that it can be seen."""
 
 
-@room(READ)
+@room("runs/", "runs", READ)
 def show_runs(request: RoomRequest) -> HttpResponse:
     """List the caller's runs, those of teams they administer, and for superusers all."""
     filters = {name: value for name in FILTERS if (value := request.GET.get(name, ""))}
@@ -82,7 +82,7 @@ def show_runs(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(READ)
+@room("runs/<uuid:run>/", "run", READ)
 def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     """Show a run: its tasks as a graph and over time, results, and what it waits for."""
     sealer = load_payload_sealer()
@@ -119,7 +119,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     )
 
 
-@room(CONTROL, "GET", "POST")
+@room("runs/<uuid:run>/<slug:action>/", "run-control", CONTROL, "GET", "POST")
 def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
     """Pause, resume or abort a run, or repeat calls whose outcome is unknown.
 
@@ -138,7 +138,7 @@ def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpRespons
     return _send(request, run, wanted)
 
 
-@room(CONTROL, "GET", "POST")
+@room("runs/<uuid:run>/replan/", "run-replan", CONTROL, "GET", "POST")
 def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     """Replace what is left of a run's workflow."""
     view = control_run.find_run(request.caller, run, sealer=load_payload_sealer(), workflow=True)
@@ -156,7 +156,7 @@ def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     )
 
 
-@room(CALL, "GET", "POST")
+@room("runs/<uuid:run>/again/", "run-again", CALL, "GET", "POST")
 def make_again(request: RoomRequest, run: UUID) -> HttpResponse:
     """Run the workflow of a run again, as it is or changed: a new run of the caller's."""
     view = control_run.find_run(
@@ -439,12 +439,3 @@ def draw_timeline(timeline: Timeline) -> Sequence[Mapping[str, Any]]:
         }
         for span in timeline.spans[:MAX_SPANS]
     ]
-
-
-urlpatterns: list[Any] = [
-    path("", show_runs, name="runs"),
-    path("<uuid:run>/", show_run, name="run"),
-    path("<uuid:run>/replan/", replan, name="run-replan"),
-    path("<uuid:run>/again/", make_again, name="run-again"),
-    path("<uuid:run>/<slug:action>/", control_by_page, name="run-control"),
-]

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 
 from gateway_project.access.roles import READ, require_scope
@@ -79,7 +79,7 @@ LEAST_HEIGHT: Final = 4
 """Of an hour with few calls, so that it is seen."""
 
 
-@room(READ)
+@room("servers/", "servers", READ)
 def list_servers(request: RoomRequest) -> HttpResponseBase:
     """List the servers that the caller may know of, troubled ones first."""
     caller = request.caller
@@ -105,7 +105,7 @@ def list_servers(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(READ, "GET", "POST")
+@room("servers/<path:name>/", "server-page", READ, "GET", "POST")
 def show_server(request: RoomRequest, name: str) -> HttpResponseBase:
     """Show one server; a POST does what its `action` names."""
     caller = request.caller
@@ -404,9 +404,3 @@ def _summarize(hours: Sequence[CallsOfHour]) -> str:
     if silent:
         return f"{counted}; in {silent} of them, some got no answer."
     return f"{counted}; the server answered all of them."
-
-
-urlpatterns = [
-    path("", list_servers, name="servers"),
-    path("<path:name>/", show_server, name="server-page"),
-]

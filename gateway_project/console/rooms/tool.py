@@ -56,7 +56,7 @@ MAX_CHANGES: Final = 20
 YES_NO_RULES: Final[Mapping[str, bool | None]] = {"": None, "yes": True, "no": False}
 
 
-@room(SEARCH, "GET", "POST")
+@room("tools/<path:name>/", "tool-page", SEARCH, "GET", "POST")
 def show_tool(request: RoomRequest, name: str) -> HttpResponseBase:
     """Show a tool; a POST does what its `action` names."""
     tool_id = read_name(name, request.GET.get("name"))

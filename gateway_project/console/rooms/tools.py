@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from gateway_project import flow
 from gateway_project.access.roles import CURATE, SEARCH
@@ -17,7 +17,6 @@ from gateway_project.api import runtime
 from gateway_project.api.pages import Page, encode_cursor, paginate_sorted
 from gateway_project.api.problems import describe_problem
 from gateway_project.api.tools import FILTERS, has_values
-from gateway_project.console.rooms import tool
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.catalogue import (
     describe_tool,
@@ -65,7 +64,7 @@ EFFECTS: Final[Mapping[str, str]] = {
 }
 
 
-@room(SEARCH)
+@room("tools/", "tools", SEARCH)
 def list_tools(request: RoomRequest) -> HttpResponseBase:
     """Search tools as a client does, or list them by id with filters."""
     query = request.GET.get("q", "").strip()
@@ -100,7 +99,7 @@ def _describe_row(request: RoomRequest, tool: CatalogueTool) -> dict[str, Any]:
     return describe_tool(tool) | {"may_change": may_change}
 
 
-@room(CURATE, "POST")
+@room("tools/bulk/", "tools-change", CURATE, "POST")
 def change_many(request: RoomRequest) -> HttpResponseBase:
     """Ask once, in words, what a change of several tools will do; then make it."""
     effects = runtime.load_effects(request)
@@ -225,10 +224,3 @@ def _shows_change(
         "danger": last.danger.value if values.get("danger") else "",
     }
     return all(shown[name] == value for name, value in values.items())
-
-
-urlpatterns = [
-    path("", list_tools, name="tools"),
-    path("bulk/", change_many, name="tools-change"),
-    path("<path:name>/", tool.show_tool, name="tool-page"),
-]

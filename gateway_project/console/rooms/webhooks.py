@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 from django.utils import timezone
 
 from gateway_project.access.roles import ADMINISTER
@@ -62,7 +61,7 @@ class WebhookForm(forms.Form):
             del self.fields["team"]
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/webhooks/", "webhooks", ADMINISTER, "GET", "POST")
 def show_webhooks(request: RoomRequest) -> HttpResponse:
     """List webhooks with what became of their last events; a POST registers one."""
     form = WebhookForm(request.caller, request.POST if request.method == "POST" else None)
@@ -84,7 +83,7 @@ def show_webhooks(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/webhooks/<int:pk>/", "webhook", ADMINISTER, "GET", "POST")
 def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a webhook with its deliveries; a POST changes, tests or deletes it."""
     row = curate_webhooks.find_webhook(request.caller, pk)
@@ -152,9 +151,3 @@ def _show_secret(request: RoomRequest, saved: tuple[Any, str]) -> HttpResponse:
     )
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-urlpatterns = [
-    path("", show_webhooks, name="webhooks"),
-    path("<int:pk>/", show_webhook, name="webhook"),
-]
