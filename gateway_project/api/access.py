@@ -202,14 +202,7 @@ def get_team(call: ApiView, name: str) -> Any:
     return curate_teams.find_team(call.caller, name)
 
 
-@Operation(
-    "PATCH teams/<path:name>/",
-    SCOPE_ALL,
-    takes=TeamChangeSerializer,
-    is_partial=True,
-    answers=TeamSerializer,
-    current=get_team,
-)
+@Operation("PATCH teams/<path:name>/", SCOPE_ALL, takes=TeamChangeSerializer, current=get_team)
 def change_team(call: ApiView, name: str) -> Any:
     """Rename a team, or change which of its calls are approved by a person."""
     new_name = call.given.pop("name", None)
@@ -284,12 +277,7 @@ def get_person(call: ApiView, name: str) -> Any:
 
 
 @Operation(
-    "PATCH people/<str:name>/",
-    ADMINISTER,
-    takes=PersonChangeSerializer,
-    is_partial=True,
-    answers=PersonSerializer,
-    current=get_person,
+    "PATCH people/<str:name>/", ADMINISTER, takes=PersonChangeSerializer, current=get_person
 )
 def change_person(call: ApiView, name: str) -> Any:
     """Rename a person, change their roles, deactivate or reactivate them."""

@@ -114,7 +114,6 @@ def get_tool_settings(call: ApiView, tool: str) -> Any:
     "PATCH tools/<path:tool>/settings/",
     CURATE,
     takes=ToolSettingsSerializer,
-    answers=ToolSettingsSerializer,
     current=get_tool_settings,
 )
 def change_tool_settings(call: ApiView, tool: str) -> Any:
@@ -208,8 +207,6 @@ def get_dangerous_operation(_call: ApiView, pk: int) -> Any:
     "PATCH dangerous-operations/<int:pk>/",
     CURATE,
     takes=OperationSerializer,
-    is_partial=True,
-    answers=OperationSerializer,
     current=get_dangerous_operation,
 )
 def change_dangerous_operation(call: ApiView, pk: int) -> Any:

@@ -328,13 +328,7 @@ def backtest_thresholds(call: ApiView) -> Any:
     )
 
 
-@Operation(
-    "PUT thresholds/<int:pk>/",
-    ADMINISTER,
-    takes=OverrideSerializer,
-    answers=ThresholdSerializer,
-    current=get_threshold,
-)
+@Operation("PUT thresholds/<int:pk>/", ADMINISTER, takes=OverrideSerializer, current=get_threshold)
 def override_threshold(call: ApiView, pk: int) -> Any:
     """Override a threshold, or let it be computed again."""
     subject = str(get_threshold.run(call, pk))

@@ -44,10 +44,10 @@ class Operation:
         route: Its method of HTTP and its address below that of the API.
         scope: Scope that its callers need.
         name: Name in the description, if it is not the function's.
-        takes: Serializer of the body, or the request as the description says it if the function
-            reads the body itself; None: it has none.
-        is_partial: Whether fields of the body may be missing.
-        answers: Serializer or JSON Schema of the answer, or such by status; None: nothing.
+        takes: Serializer of the body, whose fields may be missing in a PATCH, or the request as
+            the description says it if the function reads the body itself; None: it has none.
+        answers: Serializer or JSON Schema of the answer, or such by status; None: nothing, or what
+            `current` answers after a change.
         status: Status of the answer; None: 200, or 204 without an answer.
         plural: What the items of a list are called; empty: it is no list.
         order: Unique attribute by which a list is sorted; empty: the newest row comes first.
@@ -65,7 +65,6 @@ class Operation:
     _: KW_ONLY
     name: str = ""
     takes: Any = None
-    is_partial: bool = False
     answers: Any = None
     status: int | None = None
     plural: str = ""
@@ -79,8 +78,22 @@ class Operation:
 
     def __call__(self, run: Handler) -> Operation:
         """Return the operation that a function does."""
-        status = self.status or (204 if self.answers is None else 200)
-        return replace(self, run=run, name=self.name or run.__name__, status=status)
+        answers = self.answers
+        if self.current is not None and self.method != "DELETE":
+            answers = answers or self.current.answers
+        status = self.status or (204 if answers is None else 200)
+        name = self.name or run.__name__
+        return replace(self, run=run, name=name, answers=answers, status=status)
+
+    @property
+    def method(self) -> str:
+        """Method of HTTP."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def address(self) -> str:
+        """Address below that of the API, as in Django's URL patterns."""
+        return self.route.partition(" ")[2]
 
     def make_method(self) -> Callable[..., HttpResponseBase]:
         """Return the method of a view, with the description."""
@@ -92,7 +105,7 @@ class Operation:
         described = extend_schema(
             operation_id=self.name,
             parameters=[*map(_describe_parameter, self.parameters), *self._page_parameters],
-            request=self.takes(partial=True) if self.is_partial else self.takes,
+            request=self.takes(partial=True) if self._is_partial else self.takes,
             responses=self._responses,
             examples=[
                 OpenApiExample(name, value=value, request_only=True)
@@ -105,7 +118,7 @@ class Operation:
         """Do the operation and return the response."""
         before = self.current and self.current.serialize(view, self.current.run(view, **address))
         if isinstance(self.takes, type):
-            view.given = view.read_body(self.takes, partial=self.is_partial)
+            view.given = view.read_body(self.takes, partial=self._is_partial)
         if before is not None:
             view.check_unchanged(before)
         made = self.run(view, **address)
@@ -134,6 +147,10 @@ class Operation:
         return view.answer_sorted(ordered, serialize, key=lambda item: (find_key(item),))
 
     @property
+    def _is_partial(self) -> bool:
+        return self.method == "PATCH"
+
+    @property
     def _page_parameters(self) -> Sequence[OpenApiParameter]:
         return PAGE_PARAMETERS if self.plural else ()
 
@@ -157,8 +174,7 @@ def serve(operations: Iterable[Operation]) -> list[URLPattern]:
     """
     views: dict[str, dict[str, Operation]] = {}
     for one in operations:
-        method, _, address = one.route.partition(" ")
-        views.setdefault(address, {})[method] = one
+        views.setdefault(one.address, {})[one.method] = one
     ordered = sorted(views, key=lambda address: -address.count("/"))
     return [path(address, _make_view(views[address]).as_view()) for address in ordered]
 

@@ -125,11 +125,7 @@ def get_server(call: ApiView, name: str) -> Any:
 
 
 @Operation(
-    "PATCH servers/<path:name>/",
-    SCOPE_ALL,
-    takes=ServerChangeSerializer,
-    answers=ServerSerializer,
-    current=get_server,
+    "PATCH servers/<path:name>/", SCOPE_ALL, takes=ServerChangeSerializer, current=get_server
 )
 def change_server(call: ApiView, name: str) -> Any:
     """Enable, disable, trust or price a server, or limit the time of its calls."""

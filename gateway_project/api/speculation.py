@@ -263,13 +263,7 @@ def get_budget(call: ApiView, server: str) -> Any:
     return _find_budget(server, agreements.load_limits())
 
 
-@Operation(
-    "PUT budgets/<path:server>/",
-    ADMINISTER,
-    takes=BudgetSerializer,
-    answers=BudgetSerializer,
-    current=get_budget,
-)
+@Operation("PUT budgets/<path:server>/", ADMINISTER, takes=BudgetSerializer, current=get_budget)
 def set_budget(call: ApiView, server: str) -> Any:
     """Set the budget of a server; it holds within a second."""
     try:

@@ -80,8 +80,6 @@ def get_tool_group(call: ApiView, name: str) -> Any:
     "PATCH tool-groups/<str:name>/",
     ADMINISTER,
     takes=ChangedGroupSerializer,
-    is_partial=True,
-    answers=GroupSerializer,
     current=get_tool_group,
 )
 def change_tool_group(call: ApiView, name: str) -> Any:

@@ -117,7 +117,6 @@ def get_webhook(call: ApiView, pk: int) -> Any:
     "PATCH webhooks/<int:pk>/",
     ADMINISTER,
     takes=WebhookChangeSerializer,
-    is_partial=True,
     answers=SavedWebhookSerializer,
     is_secret=True,
     current=get_webhook,
