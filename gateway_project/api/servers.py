@@ -14,9 +14,9 @@ from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import curate_servers, discover_servers
 from gateway_project.use_cases.curate_servers import register_servers
+from tools.registration import ServerRegistration
 from tools.store import overview
 from tools.store.overview import ServerSummary
-from tools.store.servers import ServerRegistration
 
 MAX_TEXT: int = 10_000
 

@@ -12,7 +12,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
-from tools.store.servers import ServerRegistration
+from tools.registration import ServerRegistration
 
 DEMO_SOURCE = "demo"
 _NODE_FOLDERS = ("node/demo", ".venv/node/demo")

@@ -60,9 +60,9 @@ from gateway_project.use_cases.import_graph import (
 from gateway_project.use_cases.refusals import InvalidEntry
 from graph import refresh
 from graph.store import tool_lists
+from tools.registration import ServerRegistration
 from tools.store import configuration, danger
 from tools.store.configuration import TeamInUse, UnknownToolRow
-from tools.store.servers import ServerRegistration
 
 LOCK: Final = "import of a configuration"
 LOCK_WAIT_S: Final = 30.0

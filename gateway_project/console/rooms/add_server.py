@@ -39,8 +39,8 @@ from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.executable_input import find_executable_input
 from tools.judge_danger import NamedTool, judge_danger
+from tools.registration import ServerRegistration
 from tools.store import configuration, danger, overview, server_settings
-from tools.store.servers import ServerRegistration
 
 MAX_SERVERS: Final = 20
 """Servers added at once; each test may start a process."""

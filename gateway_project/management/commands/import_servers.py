@@ -28,7 +28,8 @@ from gateway_project.management import question
 from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
 from gateway_project.use_cases.curate_servers import make_registration, register_servers
 from tools.hidden_text import reveal_hidden
-from tools.store.servers import RegistrationResult, ServerRegistration
+from tools.registration import ServerRegistration
+from tools.store.servers import RegistrationResult
 from tools.upstream import remote_entry
 from tools.upstream.written_secrets import list_secret_places, move_to_variables
 
