@@ -13,7 +13,7 @@ from rich.table import Table
 
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.command import JSON, GatewayCommand, argument
-from gateway_project.management.import_file import display_name, read_content
+from gateway_project.management.files import display_name, read_content
 from gateway_project.management.progress import show_progress
 from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal

@@ -31,7 +31,7 @@ from gateway_project.management.command import (
     load_command_user,
     refusing,
 )
-from gateway_project.management.workflow_file import read_workflow
+from gateway_project.management.files import read_workflow
 from gateway_project.runs import approval_text
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.plan import WorkflowNotRunnable

@@ -5,12 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from gateway_project.access import callers
 from gateway_project.configuration.document import write_document
-from gateway_project.management import configuration_file
-from gateway_project.management.command import GatewayCommand, argument, flag
+from gateway_project.foundation import sealing
+from gateway_project.management.command import (
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+)
 from gateway_project.use_cases.import_configuration import export_configuration
 
 
@@ -18,6 +24,8 @@ class Command(GatewayCommand):
     """`manage.py export_config [FILE] [--variables]`."""
 
     help = "Export servers, relations, dangerous operations, grants, roles … without secrets."
+    database = "current"
+    logs = True
     arguments = (
         argument("file", "default: stdout", "FILE", nargs="?", default="-"),
         flag(
@@ -29,7 +37,8 @@ class Command(GatewayCommand):
     )
 
     def run(self, options: dict[str, Any]) -> None:
-        caller, sealer = configuration_file.prepare(options, process="export_config")
+        caller = load_command_user(options["user"])
+        sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
         document = export_configuration(caller, sealer=sealer, with_variables=options["variables"])
         text = write_document(document)
         if options["file"] == "-":

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 
-from gateway_project.configuration.document import InvalidConfiguration
-from gateway_project.management import configuration_file
-from gateway_project.management.command import GatewayCommand
-from gateway_project.management.import_file import print_problems, problems_to_json
+from gateway_project.access import callers
+from gateway_project.configuration.document import MAX_BYTES, InvalidConfiguration, read_document
+from gateway_project.foundation import sealing
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+)
+from gateway_project.management.files import print_problems, problems_to_json, read_content
 from gateway_project.use_cases.import_configuration import (
     ImportedConfiguration,
     ImportInProgress,
@@ -24,22 +31,26 @@ class Command(GatewayCommand):
 
     help = "Apply a document that export_config wrote: all of it or, on errors, nothing."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        configuration_file.add_file_arguments(parser)
-        parser.add_argument("--dry-run", action="store_true", help="show what would change")
-        parser.add_argument(
+    database = "current"
+    logs = True
+    arguments = (
+        argument("file", "as export_config writes it; - reads stdin", "FILE"),
+        argument("--user", "superuser who does it", default=callers.LOCAL_ADMIN),
+        JSON,
+        flag("--dry-run", "show what would change"),
+        flag(
             "--prune",
-            action="store_true",
-            help="remove what the document's sections do not hold; without it, nothing is removed",
-        )
+            "remove what the document's sections do not hold; without it, nothing is removed",
+        ),
+    )
 
     def run(self, options: dict[str, Any]) -> None:
-        caller, sealer = configuration_file.prepare(options, process="import_config")
+        caller = load_command_user(options["user"])
         try:
             imported = import_configuration(
                 caller,
-                configuration_file.read_wanted(options["file"]),
-                sealer=sealer,
+                read_document(read_content(options["file"], max_bytes=MAX_BYTES)),
+                sealer=sealing.load_or_create_sealer(settings.FOREGATE.home),
                 prune=options["prune"],
                 dry_run=options["dry_run"],
             )
@@ -59,7 +70,8 @@ class Command(GatewayCommand):
             report = imported.to_json() | {"dry_run": imported.dry_run}
             self.write_json(report)
             return
-        configuration_file.print_changes(self.stdout, imported.changes)
+        for change in imported.changes:
+            self.stdout.write(reveal_hidden(change.describe()))
         for line in imported.conflicts:
             self.stderr.write(reveal_hidden(line), self.style.WARNING)
         self.stdout.write(

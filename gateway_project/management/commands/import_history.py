@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gateway_project.access import callers
 from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
-from gateway_project.management.import_file import (
+from gateway_project.management.files import (
     display_name,
     load_importer,
     print_problems,

@@ -24,7 +24,7 @@ from gateway_project.management.command import (
     flag,
     load_command_user,
 )
-from gateway_project.management.workflow_file import read_workflow
+from gateway_project.management.files import read_workflow
 from gateway_project.runs.request import RunRequest
 from gateway_project.runs.run_json import run_to_json
 
