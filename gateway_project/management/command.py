@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -33,6 +33,17 @@ def argument(name: str, text: str, metavar: str | None = None, **described: Any)
 def flag(name: str, text: str) -> Argument:
     """Return an option that is given or not, with its help."""
     return name, {"help": text, "action": "store_true"}
+
+
+def up_to(highest: int, what: str = "a number") -> Callable[[str], int]:
+    """Return what reads a whole number from 1 to a limit: the `type` of an argument."""
+
+    def read(text: str) -> int:
+        if text.isdecimal() and 1 <= int(text) <= highest:
+            return int(text)
+        raise ArgumentTypeError(f"{text}: not {what} from 1 to {highest:,}")
+
+    return read
 
 
 JSON = flag("--json", "report as JSON")

@@ -12,14 +12,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from rich.markup import escape
 
-from gateway_project.access import callers
 from gateway_project.foundation import sealing, telemetry
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.config import Config
 from gateway_project.intent import table
 from gateway_project.management import intents
 from gateway_project.management.command import JSON, GatewayCommand, argument
-from gateway_project.management.teams import find_named_team
+from gateway_project.management.teams import make_caller
 from gateway_project.management.terminal import Terminal
 from graph import explain, explanation_json
 from graph.exchange.check import find_similar_ids
@@ -40,7 +39,7 @@ from learning.store import events
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 from tools.embed.load import make_embedder
 from tools.query_text import read_query
-from tools.store import catalogue, teams
+from tools.store import catalogue
 
 _TOOL_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
 """Matches text in the format of a tool id."""
@@ -62,15 +61,7 @@ class Command(GatewayCommand):
     )
 
     def run(self, options: dict[str, Any]) -> None:
-        team = find_named_team(options["team"])
-        scopes = frozenset({SCOPE_ALL})
-        caller = Caller(
-            user=callers.LOCAL_ADMIN,
-            team=team,
-            person=teams.find_private_team(callers.LOCAL_ADMIN),
-            scopes=scopes,
-            kind="command",
-        )
+        caller = make_caller(options["team"])
         stored_catalogue = catalogue.load_catalogue()
         if options["b"] is None:
             self._explain_intent(options, stored_catalogue, caller)

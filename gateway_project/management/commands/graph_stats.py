@@ -12,7 +12,14 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 from rich.markup import escape
 
-from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    refusing,
+    up_to,
+)
 from gateway_project.management.terminal import Terminal
 from graph import refresh, report
 from graph.report import GraphReport, SnapshotNotFound, ValuedTool
@@ -46,12 +53,6 @@ def _parse_moment(text: str) -> int | datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def _parse_count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_TOP:
-        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_TOP:,}")
-    return int(text)
-
-
 class Command(GatewayCommand):
     """`manage.py graph_stats [--refresh] [--snapshot] [--since ID|DATE]`."""
 
@@ -68,7 +69,11 @@ class Command(GatewayCommand):
             type=_parse_moment,
         ),
         argument(
-            "--top", "how many of each to name", "N", type=_parse_count, default=report.DEFAULT_TOP
+            "--top",
+            "how many of each to name",
+            "N",
+            type=up_to(MAX_TOP),
+            default=report.DEFAULT_TOP,
         ),
         JSON,
     )

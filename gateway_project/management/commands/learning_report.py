@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
@@ -12,7 +11,7 @@ from django.utils import timezone
 from rich.markup import escape
 from rich.table import Table
 
-from gateway_project.management.command import JSON, GatewayCommand, argument
+from gateway_project.management.command import JSON, GatewayCommand, argument, up_to
 from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
 from learning import metrics
@@ -46,12 +45,6 @@ _OUTCOME_TITLES: Final = {
 }
 
 
-def _parse_days(text: str) -> int:
-    if text.isdecimal() and 1 <= int(text) <= MAX_DAYS:
-        return int(text)
-    raise ArgumentTypeError(f"{text!r} is not a number of days from 1 to {MAX_DAYS}")
-
-
 class Command(GatewayCommand):
     """`manage.py learning_report [--team NAME] [--days N] [--json]`."""
 
@@ -64,7 +57,7 @@ class Command(GatewayCommand):
             "--days",
             f"days to report, 1 to {MAX_DAYS}; default: {DEFAULT_DAYS}",
             "N",
-            type=_parse_days,
+            type=up_to(MAX_DAYS, "a number of days"),
             default=DEFAULT_DAYS,
         ),
         JSON,

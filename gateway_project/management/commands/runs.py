@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from typing import Any
 
 from django.utils import timezone
@@ -14,7 +13,7 @@ from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSummary
 from gateway_project.management import run_reports
-from gateway_project.management.command import JSON, GatewayCommand, argument
+from gateway_project.management.command import JSON, GatewayCommand, argument, up_to
 from gateway_project.runs import table as run_table
 from gateway_project.runs.run_json import summary_to_json
 from tools.hidden_text import reveal_hidden
@@ -24,12 +23,6 @@ NO_RUNS_NOTE = (
     "No runs yet: `manage.py run FILE` runs a workflow, and so do clients by run_workflow."
 )
 NO_MATCHING_RUNS_NOTE = "No run is {}; `manage.py runs` lists all."
-
-
-def _parse_limit(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_LIMIT:
-        raise ArgumentTypeError(f"{text}: not a number from 1 to {MAX_LIMIT:,}")
-    return int(text)
 
 
 class Command(GatewayCommand):
@@ -42,7 +35,7 @@ class Command(GatewayCommand):
         argument(
             "--status", "only with this status", choices=[status.value for status in RunStatus]
         ),
-        argument("--limit", "default: 20", "N", type=_parse_limit, default=20),
+        argument("--limit", "default: 20", "N", type=up_to(MAX_LIMIT), default=20),
         JSON,
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from argparse import ArgumentTypeError, BooleanOptionalAction
+from argparse import BooleanOptionalAction
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from gateway_project.management.command import GatewayCommand, argument, refusing
+from gateway_project.management.command import GatewayCommand, argument, refusing, up_to
 
 if TYPE_CHECKING:
     from gateway_project.foundation.config import Config
@@ -23,12 +23,6 @@ STOP_TIMEOUT_S = 20.0
 """After this the process exits even if something hangs, such as an unanswered query."""
 KILL_TIMEOUT_S = STOP_TIMEOUT_S + 3.0
 """Grace period after a signal, enforced by the guard process even if the event loop hangs."""
-
-
-def _parse_concurrency(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_CONCURRENCY:
-        raise ArgumentTypeError(f"{text}: not a number from 1 to {MAX_CONCURRENCY:,}")
-    return int(text)
 
 
 class Command(GatewayCommand):
@@ -46,7 +40,7 @@ class Command(GatewayCommand):
             f"takes them all (default: {DEFAULT_CONCURRENCY}); their tasks share "
             "FOREGATE_TASKS_AT_ONCE",
             "N",
-            type=_parse_concurrency,
+            type=up_to(MAX_CONCURRENCY),
             default=DEFAULT_CONCURRENCY,
         ),
         argument(
