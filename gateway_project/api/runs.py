@@ -14,11 +14,10 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from execution.changes import WHOLE_TASK
 from execution.control import Action
 from execution.status import RunStatus
 from execution.store import views
-from execution.view import ApprovalView, RunFilter, RunSort, RunSummary, RunView
+from execution.view import RunFilter, RunSort, RunSummary, RunView
 from gateway_project.access.roles import APPROVE, CONTROL, READ
 from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
@@ -34,7 +33,6 @@ from gateway_project.api.pages import (
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import meta_tools, run_schema
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs import run_json
@@ -272,14 +270,14 @@ def list_approvals(call: ApiView) -> Any:
     """List pending approvals, oldest first, or the newest past ones."""
     status = read_choice(call.request.query_params, "status", STATES, default="pending")
     load = approvals.load_pending if status == "pending" else approvals.load_recent
-    return {"items": [_approval_to_json(one) for one in load(call.caller)], "next": None}
+    return {"items": [run_json.approval_to_json(one) for one in load(call.caller)], "next": None}
 
 
 @Operation("GET approvals/<uuid:approval>/", APPROVE, answers=_APPROVAL)
 def get_approval(call: ApiView, approval: UUID) -> Any:
     """Return an approval with the exact arguments of the call."""
     found = approvals.load_approval(call.caller, approval, sealer=call.payload_sealer)
-    return _approval_to_json(found) | {"arguments": found.arguments}
+    return run_json.approval_to_json(found) | {"arguments": found.arguments}
 
 
 @Operation(
@@ -287,23 +285,6 @@ def get_approval(call: ApiView, approval: UUID) -> Any:
 )
 def decide_approval(call: ApiView, approval: UUID) -> Any:
     """Approve or reject a call; it counts once."""
-    return _approval_to_json(
+    return run_json.approval_to_json(
         approvals.decide_approval(call.caller, approval, approve=call.given["approve"], via="api")
     )
-
-
-def _approval_to_json(approval: ApprovalView) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "id": str(approval.id),
-        "run": str(approval.run),
-        "task": approval.task,
-        "tool": approval.tool,
-        "reason": strip_invisible(approval.reason),
-        "user": approval.user,
-        "status": approval.status,
-        "created_at": approval.created_at.isoformat(),
-        "expires_at": approval.expires_at.isoformat(),
-        "decided_by": approval.decided_by,
-        "decided_via": approval.decided_via,
-    }
-    return row if approval.item == WHOLE_TASK else row | {"item": approval.item}

@@ -28,6 +28,7 @@ from gateway_project.management.command import (
     load_command_user,
 )
 from gateway_project.runs import approval_text
+from gateway_project.runs.run_json import approval_to_json
 from gateway_project.use_cases import decide_approval
 from gateway_project.use_cases.decide_approval import SecondPersonRequired
 
@@ -172,19 +173,9 @@ def _describe_approval(approval: ApprovalView) -> str:
 
 
 def _approval_to_json(approval: ApprovalView) -> dict[str, Any]:
-    return {
-        "id": str(approval.id),
-        "run": str(approval.run),
-        "task": approval.task,
+    return approval_to_json(approval) | {
         "item": approval.item,
-        "tool": approval.tool,
         "reason": approval.reason,
-        "user": approval.user,
-        "status": approval.status,
-        "created_at": approval.created_at.isoformat(),
-        "expires_at": approval.expires_at.isoformat(),
         "decided_at": approval.decided_at.isoformat() if approval.decided_at else None,
-        "decided_by": approval.decided_by,
-        "decided_via": approval.decided_via,
         "arguments": approval.arguments,
     }
