@@ -81,7 +81,6 @@ def show_people(request: RoomRequest) -> HttpResponse:
         teams=list(curate_teams.select_teams(request.caller).order_by("name")[:MAX_TEAMS]),
         role_words=ROLE_WORDS,
         may_do_all=is_superuser,
-        levels=APPROVE_FROM,
     )
 
 

@@ -69,7 +69,6 @@ def describe_client(client: KnownClient, url: str, *, is_local: bool) -> dict[st
         "remote": write_entry(client, OwnLaunch(command=(), url=url)),
         "local": write_entry(client, _describe_launch()) if is_local else "",
         "command": f"manage.py connect_client {client.name}",
-        "remote_command": f"manage.py connect_client {client.name} --http {url}",
     }
 
 

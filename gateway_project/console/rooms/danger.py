@@ -78,13 +78,13 @@ def describe_preview(found: PatternPreview, level: str) -> dict[str, Any]:
 def _render_page(
     request: RoomRequest,
     *,
-    editing: StoredOperation | None = None,
     problem: str = "",
     given: Mapping[str, str] | None = None,
 ) -> HttpResponseBase:
     catalogue = load_catalogue(request)
     operations = danger.load_operations()
-    if editing is None and request.GET.get("edit", "").isdigit():
+    editing: StoredOperation | None = None
+    if request.GET.get("edit", "").isdigit():
         editing = next((o for o in operations if str(o.pk) == request.GET["edit"]), None)
     counts = _count_matches(operations, catalogue, request)
     rows = [asdict(one) | {"count": counts[one.pk]} for one in operations]

@@ -95,7 +95,6 @@ def _render_tool(
         "findings": [strip_invisible(finding) for finding in tool.findings],
         "alternatives": [(one, tool_address(one)) for one in described.alternatives],
         "danger_reasons": tool.danger_reasons,
-        "veto_reasons": tool.veto_reasons,
         "approval_reason": _explain_approval(tool, caller, effects),
         "speculation": describe_speculation(tool, caller, effects),
         "picture": draw_relations(described),
