@@ -15,7 +15,7 @@ from execution.changes import RunEvent
 from execution.codes import DONE, RUN_ALREADY_ENDED
 from execution.control import Action, ActionNotPossible
 from execution.planning import parse
-from execution.process.adopted_call import AdoptedCall, CannotAdopt
+from execution.process.adopted_call import AdoptedCall, CannotAdopt, NobodyToAsk
 from execution.process.background import RunProcess
 from execution.process.progress_relay import ProgressRelay, ProgressReport
 from execution.process.run_creation import RunCreation
@@ -39,6 +39,7 @@ __all__ = [
     "AdoptedCall",
     "CannotAdopt",
     "CreatedRun",
+    "NobodyToAsk",
     "RunDependencies",
     "Runs",
     "RunsUnavailable",
