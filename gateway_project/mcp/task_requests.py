@@ -96,4 +96,5 @@ async def _build_result(request: ClientRequest, view: RunView) -> ServerReply:
     except UnknownTool:  # gone meanwhile
         schema = None
     reply = call_results.build_call_reply(request, outcome)
-    return await large_results.link_large_result(request, reply, is_text_linkable=schema is None)
+    reply = await large_results.link_large_result(request, reply, is_text_linkable=schema is None)
+    return call_results.name_page(request, outcome.tool, reply)

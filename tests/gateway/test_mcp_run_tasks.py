@@ -4,12 +4,15 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
 
 from execution.control import Action, ActionNotPossible
 from execution.status import RunStatus, TaskStatus
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.mcp import consent, task_requests
+from gateway_project.mcp import consent, task_ids, task_requests
+from gateway_project.mcp.task_ids import ServerTask
+from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.run_requests import FLOW, called, run_done
 from tests.gateway.run_views import RUN, approval, task, text, view
 from tests.gateway.task_clients import EXTENSION, FollowsTasks, ask, call
@@ -287,6 +290,30 @@ async def test_the_result_of_a_call_s_run_is_that_of_the_call(following, world, 
     assert delivered == [("mark_delivered", RUN)] * 2
     assert (failed["status"], failed["result"]["isError"]) == ("completed", True)
     assert failed["result"]["_meta"]["foregate/error"]["code"] == "rejected"
+
+
+@pytest.mark.parametrize("shows_pages", [True, False])
+async def test_a_task_s_result_names_the_page_of_its_tool_as_the_call_s_would(
+    connect, world, monkeypatch, shows_pages
+):
+    async def ignore(*_anything):
+        return None
+
+    async def answer(_called):
+        return {"status": "completed", "result": text("noon")}
+
+    monkeypatch.setattr(task_requests.direct_call, "run_in_database", ignore)
+    page = {"_meta": {"ui": {"resourceUri": "ui://clock/face.html"}}}
+    world.catalogue = catalogue(tool("clock:tell", extras=page))
+    done = replace(task("call", result=text("noon")), tool="clock:tell")
+    world.runs.known, world.requests.answer = view(done, is_direct=True), answer
+    of_server = ServerTask(tool="clock:tell", task="t-1", is_linkable=True)
+    sealed = task_ids.seal_id(world.sealer, world.caller, of_server)
+    host = [advertise("io.modelcontextprotocol/ui", {})] if shows_pages else []
+    async with connect(extensions=[FollowsTasks(), *host]) as client:
+        states = [await ask(client, "tasks/get", taskId=one) for one in (str(RUN), sealed)]
+    shown = {"resourceUri": "ui://foregate/clock/clock%2Fface.html"} if shows_pages else None
+    assert [one["result"].get("_meta", {}).get("ui") for one in states] == [shown] * 2
 
 
 async def test_a_call_that_awaits_approval_is_a_task_at_once(following, world, decided):
