@@ -1,21 +1,26 @@
 """Runs as MCP tasks of clients that follow them, and as answers to all others."""
 
+import asyncio
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
 from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
+from mcp_types import SubscriptionsAcknowledgedNotification
 
 from execution.control import Action, ActionNotPossible
+from execution.run_dependencies import RunsUnavailable
 from execution.status import RunStatus, TaskStatus
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.mcp import consent, task_ids, task_requests
-from gateway_project.mcp.task_ids import ServerTask
+from gateway_project.mcp import consent, run_tasks, task_ids, task_requests
+from gateway_project.mcp.results import ServerReply
+from gateway_project.mcp.task_ids import ServerTask, UnknownTask
 from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.run_requests import FLOW, called, run_done
 from tests.gateway.run_views import RUN, approval, task, text, view
 from tests.gateway.task_clients import EXTENSION, FollowsTasks, ask, call
+from tests.patience import PATIENCE_S
 
 KEY = f"approval-{UUID(int=9)}"
 UNKNOWN_IDS = [str(UUID(int=8)), "made-up", "gAAAAA", "é", ""]
@@ -353,3 +358,59 @@ async def test_a_stream_of_changes_of_tasks_is_refused_to_who_cannot_follow_them
         with pytest.raises(MCPError) as refusal:
             await ask(client, "subscriptions/listen", notifications={"taskIds": [str(RUN)]})
     assert refusal.value.error.code == -32021
+
+
+async def test_changes_of_tasks_are_announced_on_a_stream_until_they_end(
+    connect, world, monkeypatch
+):
+    monkeypatch.setattr(run_tasks, "POLL_INTERVAL_MS", 10)
+    world.runs.known = view(task("log", TaskStatus.PENDING), status=RunStatus.RUNNING)
+    tasks, acknowledged = FollowsTasks(), asyncio.get_running_loop().create_future()
+
+    async def listen(message):
+        if isinstance(message, SubscriptionsAcknowledgedNotification):
+            acknowledged.set_result(message.params.notifications.model_extra)
+
+    async with connect(extensions=[tasks], message_handler=listen) as client:
+        ids = [str(RUN), *UNKNOWN_IDS, 7]
+        stream = asyncio.create_task(
+            ask(client, "subscriptions/listen", notifications={"taskIds": ids})
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            assert await acknowledged == {"taskIds": [str(RUN)]}
+            first = await tasks.announced.get()
+            state = await ask(client, "tasks/get", taskId=str(RUN))
+            assert strip_envelope(first) == strip_envelope(state)
+            world.runs.known = run_done(world.runs.known)
+            last = await tasks.announced.get()
+        state = await ask(client, "tasks/get", taskId=str(RUN))
+        assert strip_envelope(last) == strip_envelope(state)
+        assert last["result"]["structuredContent"]["status"] == "succeeded"
+        stream.cancel()
+        await asyncio.wait({stream})
+    assert tasks.announced.empty(), "nothing is announced twice"
+
+
+def strip_envelope(state):
+    """Return what a task's state says, without what belongs to its message."""
+    return {key: state[key] for key in state if key not in ("_meta", "resultType")}
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_a_task_is_announced_once_for_each_change_also_after_an_outage(
+    monkeypatch, is_deleted
+):
+    working = {"status": "working", "pollIntervalMs": 0}
+    ended = UnknownTask() if is_deleted else {**working, "status": "completed"}
+    looks = iter([working, RunsUnavailable(OSError("away")), working, ended])
+
+    async def look(_request, _params):
+        found = next(looks)
+        if isinstance(found, Exception):
+            raise found
+        return ServerReply(raw=found)
+
+    monkeypatch.setattr(task_requests, "get_task", look)
+    announced = []
+    await task_requests._follow_run(None, str(RUN), announced.append)
+    assert announced == ([working] if is_deleted else [working, ended])
