@@ -19,6 +19,7 @@ from gateway_project.effects import Effects
 from gateway_project.foundation import json_size
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_message_thread
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.runs.direct_call import Patience, plan_admitted_call
 from gateway_project.runs.request import MAX_WAIT_S
 from tools.catalogue import Catalogue
@@ -210,7 +211,7 @@ async def _continue_as_run(
             caller, planned, options=RunOptions(), is_direct=True, adopts=adopted
         )
     except Exception as error:  # noqa: BLE001 - top of a task; the call is waited for instead
-        log.warning("call.cannot_continue", tool=request.tool, reason=repr(error))
+        log.warning("call.cannot_continue", tool=request.tool, reason=summarize_error(error))
         return None
     log.info("call.continues", tool=prepared.tool, run=str(started.run))
     return started.run
