@@ -6,7 +6,7 @@ import difflib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from execution.availability import require_for_models, require_read
 from execution.call_errors import ApprovalRequired
+from execution.run_dependencies import RunsUnavailable
 from execution.view import ApprovalView
 from gateway_project import flow
 from gateway_project.find.answers import ToolDescription
@@ -300,10 +301,11 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
                 patience=patience,
             )
         except _GOING_ON as error:
-            if error.run is None or not offers_task:
-                raise
-            view = await flow.get_run(effects, caller, str(error.run))
-            return await run_tasks.create_task(request, view)
+            if error.run is not None and offers_task:
+                with suppress(RunsUnavailable):  # the error too says which run it is
+                    view = await flow.get_run(effects, caller, str(error.run))
+                    return await run_tasks.create_task(request, view)
+            raise
         if mcp_tasks.is_task(outcome.result.raw):
             return server_tasks.hand_over(request, outcome, is_linkable=linkable)
         return call_results.build_call_reply(request, outcome)

@@ -21,6 +21,7 @@ from tests.gateway.run_requests import FLOW, called, run_done
 from tests.gateway.run_views import RUN, approval, task, text, view
 from tests.gateway.task_clients import EXTENSION, FollowsTasks, ask, call
 from tests.patience import PATIENCE_S
+from tools.upstream.result import UpstreamResult
 
 KEY = f"approval-{UUID(int=9)}"
 UNKNOWN_IDS = [str(UUID(int=8)), "made-up", "gAAAAA", "é", ""]
@@ -358,6 +359,24 @@ async def test_a_stream_of_changes_of_tasks_is_refused_to_who_cannot_follow_them
         with pytest.raises(MCPError) as refusal:
             await ask(client, "subscriptions/listen", notifications={"taskIds": [str(RUN)]})
     assert refusal.value.error.code == -32021
+
+
+async def test_a_run_that_cannot_be_read_is_named_by_the_error_instead_of_a_task(following, world):
+    gate = asyncio.Event()
+
+    async def answer(_called, _progress):
+        await gate.wait()
+        return UpstreamResult(raw=text("late"))
+
+    async def load_view(*_given, **_options):
+        raise RunsUnavailable(OSError("away"))
+
+    world.upstream.answer, world.call_patience_s, world.runs.load_view = answer, 0.01, load_view
+    async with following() as client:
+        result = await call(client, "call_tool", tool="git:git_status")
+        gate.set()
+    error = result["_meta"]["foregate/error"]
+    assert (error["code"], error["run_id"]) == ("call_continues", str(RUN))
 
 
 async def test_changes_of_tasks_are_announced_on_a_stream_until_they_end(
