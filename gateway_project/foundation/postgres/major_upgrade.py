@@ -76,11 +76,8 @@ def find_old_major(cluster: Cluster) -> int | None:
     Raises:
         ServerError: If the folder cannot be read.
     """
-    if os.path.isdir(cluster.data_folder):
-        version = initialise.read_version(cluster)
-        return version if version is not None and version < binaries.MAJOR else None
-    # Killed between the last two steps: the next start ends it, too.
-    return None
+    version = initialise.read_version(cluster)
+    return version if version is not None and version < binaries.MAJOR else None
 
 
 def list_kept(cluster: Cluster) -> list[str]:
@@ -148,7 +145,7 @@ def move_data(
             notes += _load_new(cluster, work, old_major, report, say)
             os.rename(cluster.data_folder, kept)
             os.rename(cluster.upgraded_folder, cluster.data_folder)
-            initialise.fsync_folder(cluster.base)
+            folders.fsync_folder(cluster.base)
             shutil.rmtree(cluster.upgrade_folder, ignore_errors=True)
     except OSError as error:
         raise folders.explain_unusable(error.filename or cluster.base, error) from None
@@ -290,7 +287,7 @@ def _load_new(
     if problem := _take_settings(cluster, work):
         notes.append(f"settings made by ALTER SYSTEM, which this version refuses: {problem}")
     os.rename(work.data_folder, cluster.upgraded_folder)
-    initialise.fsync_folder(cluster.base)
+    folders.fsync_folder(cluster.base)
     return notes
 
 

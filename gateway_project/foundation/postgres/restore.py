@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
@@ -147,16 +146,13 @@ def restore_backup(
         )
 
 
-@contextmanager
-def _open_backup(path: Path) -> Iterator[IO[bytes]]:
+def _open_backup(path: Path) -> IO[bytes]:
     try:
-        file = path.open("rb")
+        return path.open("rb")
     except OSError as error:
         raise BackupError(
             f"cannot read {path}: {error.strerror}; name a file that `manage.py backup` wrote"
         ) from None
-    with file:
-        yield file
 
 
 def _require_suitable(contents: Contents, path: Path, target: DatabaseTarget) -> None:
