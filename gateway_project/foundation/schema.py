@@ -17,14 +17,13 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from gateway_project.foundation import schema_checks, schema_fits, schema_problems
-from gateway_project.foundation.schema_normalise import MAX_DEPTH, NormalisedSchema, normalise
+from gateway_project.foundation.schema_normalise import MAX_DEPTH, normalise
 from gateway_project.foundation.schema_problems import ArgumentProblem
 from gateway_project.foundation.schema_steps import StepBudget, StepBudgetExceeded
 from gateway_project.foundation.schema_validation import Validation, Violation
 
 __all__ = [
     "ArgumentProblem",
-    "NormalisedSchema",
     "StepBudget",
     "StepBudgetExceeded",
     "UnusableSchema",
@@ -228,7 +227,7 @@ def _compile_schema(published: Mapping[str, Any]) -> _CompiledSchema:
         UnusableSchema: If it exceeds a limit, or one of its references leads out of it.
     """
     _require_bounds(published)
-    normal = normalise(published).schema
+    normal = normalise(published)
     try:
         root = DRAFT202012.create_resource(normal)
         name = root.id() or ""
