@@ -67,15 +67,11 @@ class RestoreResult:
     """A finished restore.
 
     Attributes:
-        path: The backup.
-        size_bytes: Its size.
         migrated: Migrations applied to a backup that an older version wrote.
         replaced: Backup of what was replaced; None if there was nothing, or none was wanted.
         held_runs: Open runs of the backup that are paused now.
     """
 
-    path: Path
-    size_bytes: int
     migrated: tuple[str, ...]
     replaced: Path | None
     held_runs: int
@@ -137,13 +133,7 @@ def restore_backup(
                 ) from error
             finally:
                 connections[using].close()  # it has pg_restore's settings
-        return RestoreResult(
-            path=path,
-            size_bytes=file.seek(0, os.SEEK_END),
-            migrated=tuple(migrated),
-            replaced=replaced,
-            held_runs=held_runs,
-        )
+    return RestoreResult(migrated=tuple(migrated), replaced=replaced, held_runs=held_runs)
 
 
 def _open_backup(path: Path) -> IO[bytes]:

@@ -85,7 +85,6 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
 def test_a_restore_replaces_all_data_with_the_backup(kept: Path) -> None:
     done = restored(kept, using=ALIAS)
     assert stored() == ["saved"]
-    assert done.size_bytes == kept.stat().st_size
     assert done.migrated == ()
     assert query("SELECT nextval(pg_get_serial_sequence('auth_group', 'id')) > 1") == [(True,)]
 
