@@ -149,7 +149,7 @@ def test_rubbish_is_refused_or_read_as_at_once(document):
             with pytest.raises(ValueError, match=r"\S|^$"):
                 parse_in_pieces(document)
         else:
-            assert parse_in_pieces(document) == expected
+            assert repr(parse_in_pieces(document)) == repr(expected)  # NaN equals nothing
 
 
 @pytest.mark.usefixtures("_small")
