@@ -122,6 +122,12 @@ def test_documents_of_awkward_form_are_read_as_at_once(document):
         b'["' + b"a" * 60 + b'",]',
         b'{"a" "' + b"a" * 60 + b'"}',
         b"[[[1, 2], 3, 4, 5, 6], 7, 8, 9, 10]]",
+        b"[[1, 2].5]",
+        b"[1[2, 3]]",
+        b'{"a": [1, 2].5}',
+        b'{"a": 1[2, 3]}',
+        b'{"a": {"b": 1, "c": 2}"d": 3}',
+        b'[1"' + b"a" * 60 + b'"]',
     ],
 )
 def test_invalid_json_is_refused_as_by_parsing_at_once(document):
@@ -143,7 +149,7 @@ def test_rubbish_is_refused_or_read_as_at_once(document):
             with pytest.raises(ValueError, match=r"\S|^$"):
                 parse_in_pieces(document)
         else:
-            assert parse_in_pieces(document) == expected
+            assert repr(parse_in_pieces(document)) == repr(expected)  # NaN equals nothing
 
 
 @pytest.mark.usefixtures("_small")

@@ -98,9 +98,8 @@ def test_a_reference_behind_a_literal_is_not_followed_outside():
         "properties": {"a": {"$ref": "#/default"}},
         "default": {"$ref": "https://example.com/a.json"},
     }
-    schema.check_schema(published)
-    with pytest.raises(UnusableSchema, match="refers to what is not in it"):
-        schema.validate_arguments(published, {"a": 1})
+    with pytest.raises(UnusableSchema, match=r"a\.json', which is not in it"):
+        schema.check_schema(published)
 
 
 def test_a_schema_that_refers_to_itself_describes_trees():

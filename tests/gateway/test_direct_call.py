@@ -9,9 +9,11 @@ import pytest
 
 from execution import call
 from execution.call import ApprovalRequired, InvalidArguments
+from execution.control import Action
 from execution.models import Approval, WorkflowExecution
 from execution.run_dependencies import RunsUnavailable
 from execution.runs import Runs
+from execution.status import RunStatus, TaskStatus
 from execution.store import approvals
 from gateway_project import flow
 from gateway_project.foundation import computing, schema
@@ -21,9 +23,11 @@ from gateway_project.foundation.schema_steps import MAX_LOOP_STEPS
 from gateway_project.runs import direct_call
 from gateway_project.runs.direct_call import CallInProgress, DirectCallFailed, UserChannel
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.control_run import RunControl, control_run
 from tests.execution.asking import late
 from tests.execution.run_setup import ADMIN, means, process
-from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tests.gateway import run_views
+from tests.gateway.catalogues import FakeUpstream, catalogue, never, tool
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.upstream.errors import ServerExited
@@ -231,6 +235,41 @@ async def test_a_server_that_dies_during_the_call_is_reported_with_its_code(home
         failed = await behind.failed(user_channel=channel)
         assert failed.code == "server_exited"
         assert len(behind.upstream.calls) == 1
+
+
+@pytest.mark.parametrize("is_approved", [False, True])
+async def test_a_call_whose_caller_aborted_it_is_a_new_one(home, sealer, is_approved):
+    async with world(home, sealer, FakeUpstream(answer=never)) as behind:
+        first = await behind.asked()
+        if is_approved:
+            await decide(first.approval)
+            await behind.upstream.called.wait()
+        await behind.runs.control(ADMIN, first.run, Action.ABORT)
+        again = await behind.asked()
+        assert again.run != first.run
+        assert (await behind.asked()).run == again.run
+
+
+async def test_a_call_that_a_person_aborted_says_so_once(home, sealer):
+    async with world(home, sealer) as behind:
+        first = await behind.asked()
+        abort = RunControl(action=Action.ABORT)
+        await run_in_database_thread(control_run, ADMIN, first.run, abort, sealer=sealer)
+        await behind.runs.wait(ADMIN, first.run, wait_s=PATIENCE_S)
+        assert (await behind.failed()).code == "run_aborted"
+        await behind.asked()
+
+
+async def test_an_unknown_outcome_is_not_taken_for_delivered(monkeypatch):
+    async def refuse(*_args):
+        raise AssertionError
+
+    monkeypatch.setattr(direct_call, "run_in_database", refuse)
+    unknown = run_views.view(
+        run_views.task("call", TaskStatus.UNKNOWN), status=RunStatus.UNKNOWN, is_direct=True
+    )
+    with pytest.raises(DirectCallFailed, match="ended as unknown"):
+        await direct_call.deliver_outcome(unknown)
 
 
 async def test_reading_a_run_does_not_consume_its_result(home, sealer):

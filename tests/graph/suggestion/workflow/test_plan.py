@@ -9,7 +9,7 @@ from graph.suggestion.ranking.rank import Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.build import build_workflow
 from graph.suggestion.workflow.plan import MAX_PARTIAL_CONFIDENCE, MAX_SINGLE_CHARS
-from graph.suggestion.workflow.types import Suggestion
+from graph.suggestion.workflow.types import Suggestion, SuggestTool
 from tests.graph.suggestion.workflow.builders import (
     make_candidate,
     make_context,
@@ -323,3 +323,29 @@ def test_a_request_that_only_refers_back_stays_with_the_server() -> None:
     assert second("list it") == LIST
     assert second("list it to bo@example.org") == POST
     assert second("list it in chat") == POST
+
+
+WEATHER = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "Name of the city"}},
+    "required": ["city"],
+}
+
+
+def choose_between(first: SuggestTool, second: SuggestTool) -> list[int]:
+    """Suggest a tool for a request that both tools are near to, the first one a little nearer."""
+    requests = ((candidate(first.pk, 0.52), candidate(second.pk, 0.5)),)
+    found = replace(ranking(ranked(LIST, confidence=0.1)), requests=requests)
+    request = make_request("weather in Lisbon, please")
+    return tools_of(build_workflow(request, found, context=make_context(first, second)))
+
+
+def test_of_two_near_tools_the_one_that_takes_what_is_stated_is_chosen() -> None:
+    plain, takes = tool(31, name="weather"), tool(32, name="forecast", input_schema=WEATHER)
+    assert choose_between(plain, takes) == [32]
+
+
+def test_what_is_stated_does_not_lift_a_destructive_tool_above_another() -> None:
+    plain = tool(31, name="weather")
+    destroys = tool(32, name="wipe", input_schema=WEATHER, is_destructive=True)
+    assert choose_between(plain, destroys) == [31]
