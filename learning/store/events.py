@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
+import structlog
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
@@ -18,6 +19,7 @@ from learning.memory.encoding import Record
 from learning.memory.event import KIND_CODES, Event, EventOutcome, IntentVectorRecord
 from learning.memory.stored_observation import (
     FIELD,
+    UnreadableObservation,
     compress_observation,
     restore_observation,
 )
@@ -70,6 +72,9 @@ SELECT session, observation, extract(epoch FROM ended_at), person FROM (
 ) AS placed
 ORDER BY ended_at, session, at, id
 """
+
+
+log = structlog.get_logger(__name__)
 
 
 class PositionMoved(Exception):
@@ -223,8 +228,7 @@ def load_observations(
 ) -> Iterator[SessionObservations]:
     """Yield what the calls of a team's sessions teach, sessions that ended first coming first.
 
-    Raises:
-        UnreadableObservation: If one is damaged.
+    Sessions with an observation that cannot be read are left out.
     """
     values: dict[str, Any] = {
         "team": team or NO_TEAM,
@@ -234,9 +238,14 @@ def load_observations(
     with connection.cursor() as cursor:
         cursor.execute(_LOAD_OBSERVATIONS, values)
         for (session, ended_at, person), rows in groupby(cursor, key=itemgetter(0, 2, 3)):
+            try:
+                observations = [restore_observation(row[1]) for row in rows]
+            except UnreadableObservation as error:
+                log.warning("events.observation_unreadable", team=team, reason=str(error))
+                continue
             yield SessionObservations(
                 session=session,
-                observations=[restore_observation(row[1]) for row in rows],
+                observations=observations,
                 ended_at=float(ended_at),
                 person=person,
             )

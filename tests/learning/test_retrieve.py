@@ -11,7 +11,7 @@ from gateway_project.foundation.sealing import Sealer
 from learning import retrieve as module
 from learning.memory import intent_vectors
 from learning.memory.event import EventKind
-from learning.models import IntentVector
+from learning.models import EpisodicEvent, IntentVector
 from learning.store import events
 from tests.factories import TeamFactory
 from tests.learning.some_events import AT, PREDICTION, a_full_event, an_event
@@ -112,6 +112,16 @@ def test_observations_come_by_session_in_the_order_of_their_ends():
 
     assert load(10) == [(2, ["b1", "b2"]), (1, ["a1", "a2"])]
     assert load(2) == [(2, ["b2"]), (1, ["a2"])]
+
+
+def test_a_session_with_an_unreadable_observation_is_left_out_with_a_warning():
+    for session in (1, 2):
+        store(an_event(session=session, data={"observation": {"n": session}}))
+    EpisodicEvent.objects.filter(session=1).update(observation=b"\1 of another version")
+    with capture_logs() as logs:
+        found = events.load_observations(None, since=datetime.fromtimestamp(AT, UTC), limit=9)
+        assert [one.session for one in found] == [2]
+    assert [line["event"] for line in logs] == ["events.observation_unreadable"]
 
 
 def test_a_stored_vector_is_sealed_and_nearly_exact(sealer):
