@@ -48,6 +48,8 @@ _WEIGHT: Final = _parse_scale(
 )
 _RATIO: Final = _parse_scale({"0.01": "% percent", "1": "decimal fraction"})
 _SCALES: Final = (_LENGTH, _DURATION, _CALENDAR, _WEIGHT, _RATIO)
+UNITS: Final = frozenset[str]().union(*_SCALES)
+"""Units that are converted, in lower case."""
 _UNIT_PHRASE: Final = re.compile(r"\b(?:in|as an?|as) ([a-z]+)\b|\(([a-z]+)\)", re.IGNORECASE)
 
 
