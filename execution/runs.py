@@ -315,7 +315,7 @@ class Runs:
             else:
                 while self._is_held_here(caller, run):
                     await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)
-                if view := signal.ended_run or await self._load_ended(caller, run):
+                if view := await self._load_ended(caller, run):
                     return view
             while self._is_held_here(caller, run) or not await self._is_at_rest(run):
                 await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)

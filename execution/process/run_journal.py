@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from execution.changes import RunChanges
 from execution.process.journal import DatabaseJournal
-from execution.process.run_view_cache import RunViewCache
 from execution.process.watchers import RunWatchers
 
-CreateRun = Callable[[RunChanges], Awaitable[RunViewCache | None]]
+CreateRun = Callable[[RunChanges], Awaitable[None]]
 
 
 class RunJournal:
@@ -18,8 +17,7 @@ class RunJournal:
     Args:
         journal: Does the writing.
         watchers: Local watchers, besides those the database notifies.
-        create: Creates the run together with its first changes, and returns its view cache, if
-            any; None: it exists.
+        create: Creates the run together with its first changes; None: it exists.
     """
 
     def __init__(
@@ -32,7 +30,6 @@ class RunJournal:
         self._journal = journal
         self._watchers = watchers
         self._create_run = create
-        self._view_cache: RunViewCache | None = None
 
     @property
     def is_held(self) -> bool:
@@ -47,16 +44,11 @@ class RunJournal:
         """
         if self._create_run is not None:
             create, self._create_run = self._create_run, None
-            self._view_cache = await create(changes)
+            await create(changes)
             self.is_created = True
         else:
-            written = await self._journal.record(changes)
-            if self._view_cache is not None:
-                self._view_cache.apply_changes(changes, written)
+            await self._journal.record(changes)
         is_end = changes.status is not None and changes.status.is_final
         # An entry after the end may be acknowledged as written with it.
         self.has_ended = self.has_ended or is_end
-        if self.has_ended and self._view_cache is not None:
-            self._watchers.notify_ended(changes.run, self._view_cache.build_view)
-        else:
-            self._watchers.notify(changes.run)
+        self._watchers.notify(changes.run)
