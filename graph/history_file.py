@@ -13,10 +13,9 @@ from graph import history_lines, read_runs, record_runs
 from graph.exchange.check import find_similar_ids
 from graph.exchange.document import ImportProblem, ImportProblems
 from graph.patterns import InvalidRun, PastRun, UnknownRunTool
-from graph.read_runs import RecordableRun
 from graph.record_runs import RecordingDependencies
 from graph.store import recording, team_names, tool_lists
-from graph.store.recording import RecordedRuns
+from graph.store.recording import RecordableRun, RecordedRuns
 from tools import ids
 from tools.query_text import QueryError
 
