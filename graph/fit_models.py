@@ -20,8 +20,8 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.time_limit import TimeLimitExceeded
-from graph.models import FittedModel
 from graph.store import fitted_models, patterns
+from graph.store.fitted_models import ModelRow
 from tools.embed import load as embedding
 from tools.embed.recipes import UnknownModel
 
@@ -75,7 +75,7 @@ class FitOutcome:
         missing_reason: What is missing before anything can be fitted; empty: nothing.
     """
 
-    fitted: Sequence[FittedModel] = ()
+    fitted: Sequence[ModelRow] = ()
     failed: Sequence[FailedFit] = ()
     missing_reason: str = ""
 
@@ -163,7 +163,7 @@ def fit_due_scopes(
         fit = fit_scope or partial(fit_team, sealer=settings.sealer)
         last_fits = fitted_models.load_fit_times(index.model)
         never = datetime.min.replace(tzinfo=UTC)
-        fitted: list[FittedModel] = []
+        fitted: list[ModelRow] = []
         failed: list[FailedFit] = []
         started = time.monotonic()
         on_progress(0, len(due))
@@ -216,7 +216,7 @@ def _require_finite(*models: Any) -> None:
 
 def _fit_scope(
     team: int | None, index: SearchIndex, fit: FitScope, *, digest: str, sealer: Sealer
-) -> FittedModel | FailedFit:
+) -> ModelRow | FailedFit:
     started = time.perf_counter()
     try:
         with time_limit.limit_time(SCOPE_TIMEOUT_S):
@@ -228,7 +228,7 @@ def _fit_scope(
     seconds = time.perf_counter() - started
     log.info("models.fitted", team=team, seconds=round(seconds, 3), **figures)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return FittedModel(
+    return ModelRow(
         team_id=team,
         embedding_model=index.model,
         digest=digest,

@@ -16,6 +16,9 @@ from tools.models import Team
 CHANGE_NOTICE: Final = "fitted"
 """Notification on the graph channel when a model has changed."""
 
+ModelRow = FittedModel
+"""A stored model, or one to be stored."""
+
 # A sum of hashes is independent of order, so rows need no sorting.
 _PATTERN_DIGESTS = """
 SELECT p.team_id,
@@ -110,13 +113,13 @@ def load_digest(team: int | None, model: str) -> str:
     return rows.first() or ""
 
 
-def load_model(team: int | None, model: str) -> FittedModel | None:
+def load_model(team: int | None, model: str) -> ModelRow | None:
     """Return the model that serves a team: its own, or else the shared one."""
-    found: FittedModel | None = _models_serving(team, model).first()
+    found: ModelRow | None = _models_serving(team, model).first()
     return found
 
 
-def store_model(fitted: FittedModel, *, at: datetime) -> bool:
+def store_model(fitted: ModelRow, *, at: datetime) -> bool:
     """Replace the model of a scope; return whether it was stored: not if the team was deleted.
 
     Every process is notified.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from graph.data_flow.words import singularize_word
+from graph.data_flow.words import singularize_word, split_raw_name
 from graph.suggestion.binding import units
 from graph.suggestion.binding.dates import parse_clock_time, parse_iso_date
 from graph.suggestion.binding.schemas import ToolParameter, spell_out
@@ -32,6 +33,7 @@ _NEEDS_DAY: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}T|\bY{4}-M{2}-D{2}[T ]", re.
 _CODE_HINT: Final = re.compile(
     r"\b(?:USD|EUR|GBP|JPY)\b|\bcodes?\b|\bISO\b|\b(?:three|3)-letter\b"
 )
+_UNIT_PHRASE: Final = re.compile(r"\b(?:in|as an?|as) ([a-z]+)\b|\(([a-z]+)\)", re.IGNORECASE)
 _TIME_ZONE: Final = re.compile(TIME_ZONE)
 DATE_WORDS: Final = normalize_words(["date", "day", "checkin", "checkout", "birthday"])
 
@@ -114,7 +116,7 @@ def _convert_single(parameter: ToolParameter, value: StatedValue, types: frozens
     if types and "string" not in types:
         if number is None or not types & {"number", "integer"}:
             return NOT_CONVERTIBLE
-        measured = units.convert_unit(number, value.unit, parameter) if value.unit else number
+        measured = convert_unit(number, value.unit, parameter) if value.unit else number
         return measured if isinstance(measured, int) or "number" in types else NOT_CONVERTIBLE
     if types & {"number", "integer"} and value.kind in (ValueKind.NUMBER, ValueKind.NUMBER_WORD):
         return number
@@ -249,3 +251,36 @@ ZONES_BY_CITY: Final = {
     for city in cities.split()
 }
 """Zone name by city in lower case; https://www.iana.org/time-zones (public domain)."""
+
+
+def convert_unit(value: float, unit: str, parameter: ToolParameter) -> int | float:
+    """Convert a number to the unit that a parameter names; unchanged if it names none.
+
+    Args:
+        value: As the intent states it.
+        unit: As the intent states it, in lower case.
+        parameter: Its name ("timeout_ms") or its description ("in meters") may name a unit.
+    """
+    scale = next((one for one in units.SCALES if unit in one), None)
+    target = _find_expected_unit(parameter, scale) if scale else None
+    if scale is None or target is None:
+        return value
+    exact = Fraction(str(value)) * scale[unit] / scale[target]
+    return int(exact) if exact.denominator == 1 else float(exact)
+
+
+def _find_expected_unit(parameter: ToolParameter, scale: Mapping[str, Fraction]) -> str | None:
+    """Return the unit that a parameter expects; the end of its name takes precedence."""
+    words = split_raw_name(parameter.name)
+    if len(words) > 1 and words[-1] in scale:
+        return words[-1]
+    described = (match[1] or match[2] for match in _UNIT_PHRASE.finditer(parameter.description))
+    for word in (*words[-1:], *(word.lower() for word in described)):
+        if word in scale and len(word) > 1:  # "in s" and "(m)" are ambiguous
+            return word
+    return "fraction" if scale is units.RATIO and _expects_fraction(parameter) else None
+
+
+def _expects_fraction(parameter: ToolParameter) -> bool:
+    limit = parameter.schema.get("maximum")
+    return isinstance(limit, int | float) and 0 < limit <= 1
