@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,24 +14,27 @@ from uuid import UUID
 
 from execution import call
 from execution.call import CallOutcome
-from execution.changes import Journal, RunChanges, RunFenced
+from execution.changes import Journal, RunChanges, RunFenced, TaskKey
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
-from execution.process import load_results
 from execution.process.adopted_call import AdoptedCall
 from execution.process.progress_relay import ProgressRelay
 from execution.process.run_journal import RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
 from execution.run_dependencies import RunDependencies, retry_until_available
+from execution.running import result_cache
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.executor import Execution
+from execution.running.in_flight import load_roots
 from execution.running.limits import CallSlots
+from execution.running.results import ResultRoot
 from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
-from execution.store import approvals, commands
+from execution.store import approvals, commands, payloads
 from execution.store.approvals import ApprovalDecision
 from execution.store.commands import PendingCommand
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.request import UpstreamRequest
 
@@ -39,6 +42,8 @@ _REFUSAL_CODES: Final = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPI
 """Error codes of calls by the status of their approval."""
 BATCH_WINDOW_S: Final = 0.004
 """About the duration of a write."""
+BATCH_BYTES: Final = 16 * 1024 * 1024
+"""JSON bytes loaded together, except for a single larger result; whole before it is reduced."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -132,9 +137,7 @@ def build_executor_dependencies(  # noqa: PLR0913 - collaborators, and what one 
         journal=journal,
         call_slots=call_slots if adopted is None else CallSlots(total=1, per_server=1),
         clock=clock,
-        reload_results=partial(
-            load_results.load_result_roots, snapshot.run, sealer=dependencies.sealer
-        ),
+        reload_results=partial(load_result_roots, snapshot.run, sealer=dependencies.sealer),
         batch_window_s=BATCH_WINDOW_S,
         slot_group=get_slot_group(caller),
         is_sent=adopted is not None,
@@ -263,3 +266,46 @@ def _forward_command(execution: Execution, command: PendingCommand) -> None:
         case Action.REPLAN:
             begun = execution.workflow.by_id
             execution.replan(parse.parse(command.workflow, known=begun), command=command.id)
+
+
+async def load_result_roots(
+    run: UUID, tasks: Collection[str], *, sealer: Sealer
+) -> Mapping[TaskKey, ResultRoot]:
+    """Return the result roots of tasks, items included.
+
+    A task whose results do not fit is loaded no further: a root with an excessive size marks it as
+    too large.
+
+    Raises:
+        UnsealingFailed: If no key opens a result.
+    """
+    found: dict[TaskKey, ResultRoot] = {}
+    sizes: Counter[str] = Counter()
+    too_large: set[str] = set()
+    waiting = await retry_until_available(payloads.load_result_sizes, run, tasks)
+    while waiting := [entry for entry in waiting if entry[0][0] not in too_large]:
+        batch = _select_batch(waiting)
+        del waiting[: len(batch)]
+        raw_results = await retry_until_available(payloads.load_results, run, batch, sealer=sealer)
+        for key, root in (await load_roots(raw_results)).items():
+            task = key[0]
+            if task in too_large:
+                continue
+            sizes[task] += root.size_bytes
+            found[key] = root
+            if sizes.total() > result_cache.MAX_BYTES:
+                too_large.add(task)
+                del sizes[task]
+                found = {other: entry for other, entry in found.items() if other[0] != task}
+                found[key] = ResultRoot(None, result_cache.MAX_BYTES + 1)
+    return found
+
+
+def _select_batch(waiting: list[tuple[TaskKey, int]]) -> list[TaskKey]:
+    """Return the first keys whose results fit a batch; at least one."""
+    size = 0
+    for number, (_, result_bytes) in enumerate(waiting):
+        size += result_bytes
+        if size > BATCH_BYTES and number:
+            return [key for key, _ in waiting[:number]]
+    return [key for key, _ in waiting]

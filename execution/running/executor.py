@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from uuid import UUID
 
 from execution import events
 from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
-from execution.running import failure, next_layer, steering
+from execution.planning.references import NO_ITEM
+from execution.running import failure, for_each, steering
 from execution.running.dependencies import ExecutorDependencies
 from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
 from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
-from execution.running.results import ResultRoot
+from execution.running.result_cache import RunTooLarge
+from execution.running.results import LARGE_BYTES, ResultRoot
 from execution.running.run_state import RunState
 from execution.running.steering import RunController
 from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import Workflow, WorkflowTask
+from gateway_project.foundation import json_size
 from gateway_project.foundation.task_group import TaskGroup
+
+MAX_CALLS: Final = 16
+"""Calls of a layer that are resolved; the run makes the others itself."""
 
 
 class CompletionBatch:
@@ -115,7 +122,7 @@ class Execution:
 
     def list_next_calls(self) -> list[tuple[WorkflowTask, Mapping[str, Any]]]:
         """Return calls of the layer that opens next; none unless at a decision point, at rest."""
-        return next_layer.list_next_calls(self._state)
+        return list_next_calls(self._state)
 
     async def run(self) -> RunStatus:
         """Execute until the run is final or at rest, and everything is journalled.
@@ -348,3 +355,38 @@ class Execution:
     def _pass_deadline(self) -> None:
         self._controller.cancel_early(steering.DEADLINE_EXCEEDED)
         self._post_update(self._controller.pass_deadline)
+
+
+def list_next_calls(state: RunState) -> list[tuple[WorkflowTask, Mapping[str, Any]]]:
+    """Return the calls of the layer that opens next: task and arguments, references replaced.
+
+    Tasks with large arguments, or whose references cannot be resolved, are left out: the run
+    itself resolves them on a worker thread and reports what is wrong.
+
+    Args:
+        state: State of a run at rest.
+
+    Returns:
+        At most `MAX_CALLS`; none unless the run is at a decision point.
+    """
+    tasks = [state.schedule.tasks[task] for task in state.schedule.list_next_layer()]
+    return list(islice((call for task in tasks for call in _resolve(state, task)), MAX_CALLS))
+
+
+def _resolve(
+    state: RunState, task: WorkflowTask
+) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
+    results = state.result_cache
+    is_small = results.estimate_size_bytes(task.references) <= LARGE_BYTES
+    if not (is_small and json_size.is_small(task.arguments)):
+        return
+    try:
+        items = (
+            [NO_ITEM]
+            if task.for_each is None
+            else for_each.require_list_items(results.resolve_list(task))
+        )
+        for item in items:
+            yield task, results.resolve(task.arguments, item=item)
+    except (LookupError, for_each.NotAList, RunTooLarge):
+        return

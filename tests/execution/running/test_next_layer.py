@@ -1,4 +1,4 @@
-from execution.running import next_layer
+from execution.running import executor
 from execution.speculation.next_layer import make_calls
 from execution.status import RunStatus
 from execution.workflow import OnError
@@ -32,14 +32,14 @@ async def test_at_a_decision_point_the_calls_of_the_next_layer_are_known():
 
 
 async def test_each_item_of_a_list_is_a_call_up_to_a_limit():
-    rows = [{"id": number} for number in range(next_layer.MAX_CALLS + 1)]
+    rows = [{"id": number} for number in range(executor.MAX_CALLS + 1)]
     _, tools = layered(
         {"id": "list"},
         {"id": "each", "for_each": ref("list", "/rows"), "arguments": {"id": {"$item": "/id"}}},
         answers={"list": {"rows": rows}},
     )
     upcoming = await rest(tools)
-    assert [arguments["id"] for _, arguments in upcoming] == list(range(next_layer.MAX_CALLS))
+    assert [arguments["id"] for _, arguments in upcoming] == list(range(executor.MAX_CALLS))
 
 
 async def test_what_cannot_be_resolved_is_left_to_the_run():

@@ -7,7 +7,7 @@ import pytest
 from gateway_project.foundation.caller import Caller
 from learning.episodes import SessionCall, Statement
 from learning.sessions.analyse import ObservedCall
-from learning.sessions.direct_calls import pass_on
+from learning.sessions.analyst import pass_on
 from learning.sessions.session import AnsweredCall, Session, StatedWords
 from tests.gateway.catalogues import tool
 from tools.danger import Danger
