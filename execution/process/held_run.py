@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,9 +19,10 @@ from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
 from execution.process.adopted_call import AdoptedCall
+from execution.process.journal import DatabaseJournal
 from execution.process.progress_relay import ProgressRelay
-from execution.process.run_journal import RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
+from execution.process.watchers import RunWatchers
 from execution.run_dependencies import RunDependencies, retry_until_available
 from execution.running import result_cache
 from execution.running.dependencies import ExecutorDependencies, Invocation
@@ -44,6 +45,9 @@ BATCH_WINDOW_S: Final = 0.004
 """About the duration of a write."""
 BATCH_BYTES: Final = 16 * 1024 * 1024
 """JSON bytes loaded together, except for a single larger result; whole before it is reduced."""
+
+
+CreateRun = Callable[[RunChanges], Awaitable[None]]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -309,3 +313,46 @@ def _select_batch(waiting: list[tuple[TaskKey, int]]) -> list[TaskKey]:
         if size > BATCH_BYTES and number:
             return [key for key, _ in waiting[:number]]
     return [key for key, _ in waiting]
+
+
+class RunJournal:
+    """Journals one run, notifies local watchers, and notes its end.
+
+    Args:
+        journal: Does the writing.
+        watchers: Local watchers, besides those the database notifies.
+        create: Creates the run together with its first changes; None: it exists.
+    """
+
+    def __init__(
+        self, journal: DatabaseJournal, watchers: RunWatchers, *, create: CreateRun | None = None
+    ) -> None:
+        self.has_ended = False
+        """Whether its end is durable; then nobody holds it."""
+        self.is_created = create is None
+        """Whether it exists."""
+        self._journal = journal
+        self._watchers = watchers
+        self._create_run = create
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds the run, as far as it knows."""
+        return self.is_created and not self.has_ended
+
+    async def record(self, changes: RunChanges) -> None:
+        """Return once the changes are durable; as in `execution.changes.Journal`.
+
+        Raises:
+            RunNotCreated: If creation failed, or an earlier request created it.
+        """
+        if self._create_run is not None:
+            create, self._create_run = self._create_run, None
+            await create(changes)
+            self.is_created = True
+        else:
+            await self._journal.record(changes)
+        is_end = changes.status is not None and changes.status.is_final
+        # An entry after the end may be acknowledged as written with it.
+        self.has_ended = self.has_ended or is_end
+        self._watchers.notify(changes.run)

@@ -15,8 +15,9 @@ import structlog
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
+from execution.snapshot import compute_run_session
 from learning.memory.encoding import Record
-from learning.memory.event import KIND_CODES, Event, EventOutcome, IntentVectorRecord
+from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
 from learning.memory.stored_observation import (
     FIELD,
     UnreadableObservation,
@@ -24,7 +25,7 @@ from learning.memory.stored_observation import (
     restore_observation,
 )
 from learning.models.events import NO_TEAM, EpisodicEvent, IntentVector
-from learning.store import totals
+from learning.store import events, totals
 
 _COLUMNS: Final = (
     "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
@@ -75,6 +76,13 @@ ORDER BY ended_at, session, at, id
 
 
 log = structlog.get_logger(__name__)
+
+
+_MS_PER_S = 1_000
+_FIND_TOOL = """
+SELECT tool.id FROM tools_tool AS tool JOIN tools_server AS server ON server.id = tool.server_id
+WHERE server.name || ':' || tool.name = %s
+"""
 
 
 class PositionMoved(Exception):
@@ -301,4 +309,35 @@ def _row_to_event(row: Sequence[Any]) -> Event:
         outcome=None if values["outcome"] is None else EventOutcome(values["outcome"]),
         data=data,
         sealed=bytes(values["sealed"] or b""),
+    )
+
+
+def record_person_decision(  # noqa: PLR0913 - the columns of one event
+    *,
+    run: UUID,
+    tool: str,
+    team: int | None,
+    approved: bool,
+    via: str,
+    asked_at: datetime,
+    decided_at: datetime,
+) -> None:
+    """Record a person's decision about a call of a run, in the current transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_TOOL, [tool])
+        row = cursor.fetchone()
+    events.insert_event(
+        Event(
+            kind=EventKind.HIL_DECISION,
+            at=decided_at.timestamp(),
+            team=team,
+            session=compute_run_session(run),
+            tool=None if row is None else row[0],
+            duration_ms=(decided_at - asked_at).total_seconds() * _MS_PER_S,
+            data={
+                "run": str(run),
+                "decision": "approved" if approved else "rejected",
+                "via": via,
+            },
+        )
     )

@@ -1,5 +1,5 @@
+from execution.process.run_holder import make_calls
 from execution.running import executor
-from execution.speculation.next_layer import make_calls
 from execution.status import RunStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import finish, ref, run_of
