@@ -19,7 +19,6 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from learning.episodes import SessionCall, Statement
 from learning.memory.event import EventKind
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
-from learning.sessions.session import StatedWords
 from learning.sessions.team_models import SessionPart
 from tools.danger import Danger
 
@@ -59,13 +58,13 @@ calls are read at most three times."""
 _CHANCE_DIGITS: Final = 4
 _MS_PER_S: Final = 1_000
 
-RecordWords = Callable[["Session", StatedWords], None]
+RecordWords = Callable[["Session", Statement], None]
 """Records what belongs to the words of a search or an intent."""
 
 log = structlog.get_logger(__name__)
 
 
-def _ignore_words(_session: Session, _words: StatedWords) -> None:
+def _ignore_words(_session: Session, _words: Statement) -> None:
     """Null implementation of `RecordWords`."""
 
 
@@ -162,9 +161,7 @@ class SessionAnalyst:
         if analysis is not None:
             self._record_resolved(session, close_analysis(analysis, at=self._clock()))
 
-    async def _analyse(
-        self, session: Session, items: Sequence[StatedWords | AnsweredCall]
-    ) -> None:
+    async def _analyse(self, session: Session, items: Sequence[Statement | AnsweredCall]) -> None:
         model, was_active_at = self._models.find_model(session.owner), session.active_at
         try:
             result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
@@ -220,14 +217,14 @@ class SessionAnalyst:
     def _compute(
         self,
         session: Session,
-        items: Sequence[StatedWords | AnsweredCall],
+        items: Sequence[Statement | AnsweredCall],
         model: NextCallModel | None,
     ) -> tuple[AnalysisResult, float]:
         """Analyse a session and record what came out; return it with the processor time."""
         started = self._processor_clock()
         result = analyse_session(session, items, model=model, rules=self._rules())
         for item in items:
-            if isinstance(item, StatedWords):
+            if isinstance(item, Statement):
                 self._record_words(session, item)
         for taught in result.taught:
             self._record_observed(session, taught)
@@ -335,7 +332,7 @@ class ProcessorBudget:
 def pass_on(
     sink: DirectUse,
     session: Session,
-    items: Iterable[StatedWords | AnsweredCall],
+    items: Iterable[Statement | AnsweredCall],
     taught: Iterable[ObservedCall],
 ) -> None:
     """Pass on statements and calls in their order; calls of runs teach with their run.
@@ -350,11 +347,8 @@ def pass_on(
         return
     results = iter(taught)
     for item in items:
-        if isinstance(item, StatedWords):
-            statement = Statement(
-                text=item.text, at=item.at, found=frozenset(item.found), is_intent=item.is_intent
-            )
-            sink.add_statement(session.key, session.caller.contributor, statement)
+        if isinstance(item, Statement):
+            sink.add_statement(session.key, session.caller.contributor, item)
             continue
         observation = next(results).observation
         if not item.is_task:

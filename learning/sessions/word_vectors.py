@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     Vector = npt.NDArray[np.float32]
     from gateway_project.foundation.sealing import Sealer
+    from learning.episodes import Statement
     from learning.memory.capture import Capture
-    from learning.sessions.session import Session, StatedWords
+    from learning.sessions.session import Session
     from tools.embed.cache import CachedEmbedder
 
 
@@ -34,7 +35,7 @@ class WordVectors:
         self._embedder = embedder
         self._sealer = sealer
 
-    def record(self, session: Session, words: StatedWords) -> None:
+    def record(self, session: Session, words: Statement) -> None:
         """Record the vector of a search or an intent, if it is known."""
         owner, model = session.owner, self._embedder.model
         if self._capture.has_vector(team=owner, model=model, intent_hash=words.words_hash):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gateway_project.foundation.sealing import Sealer
+from learning.episodes import Statement
 from learning.memory.capture import Capture
 from learning.memory.encoding import iterate_records
 from learning.memory.spool import Spool
 from learning.sessions import word_vectors
-from learning.sessions.session import StatedWords
 from learning.sessions.word_vectors import WordVectors
 from tests.fakes import FakeEmbedder
 from tests.learning.sessions.live import ANN, Live
@@ -34,7 +34,7 @@ def session():
 
 
 def words(text, number=5):
-    return StatedWords(text, number, {}, is_intent=True, at=7.0)
+    return Statement(text=text, words_hash=number, found={}, is_intent=True, at=7.0)
 
 
 def recorded(capture):
