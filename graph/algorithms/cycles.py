@@ -8,13 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-import numpy as np
-
 from graph.relations import Relation, is_binding_dependency
 
 MAX_BITSET_NODES: Final = 500
 """Nodes up to which reachability is kept as bitsets."""
-
 
 Arc = tuple[int, int]
 
@@ -34,6 +31,7 @@ def find_cyclic_components(relations: Iterable[Relation]) -> list[list[int]]:
     arcs = [(relation.source, relation.target) for relation in relations]
     if not arcs:
         return []
+    import numpy as np  # noqa: PLC0415 - heavy
     from scipy.sparse import csr_array  # noqa: PLC0415 - heavy
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - heavy
 
