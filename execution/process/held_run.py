@@ -41,8 +41,6 @@ from tools.upstream.request import UpstreamRequest
 
 _REFUSAL_CODES: Final = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
 """Error codes of calls by the status of their approval."""
-BATCH_WINDOW_S: Final = 0.004
-"""About the duration of a write."""
 BATCH_BYTES: Final = 16 * 1024 * 1024
 """JSON bytes loaded together, except for a single larger result; whole before it is reduced."""
 
@@ -142,7 +140,6 @@ def build_executor_dependencies(  # noqa: PLR0913 - collaborators, and what one 
         call_slots=call_slots if adopted is None else CallSlots(total=1, per_server=1),
         clock=clock,
         reload_results=partial(load_result_roots, snapshot.run, sealer=dependencies.sealer),
-        batch_window_s=BATCH_WINDOW_S,
         slot_group=get_slot_group(caller),
         is_sent=adopted is not None,
     )

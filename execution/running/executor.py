@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -35,43 +34,6 @@ MAX_CALLS: Final = 16
 """Calls of a layer that are resolved; the run makes the others itself."""
 
 
-class CompletionBatch:
-    """Delays the write of a call's completion briefly, for others to join; for one event loop.
-
-    Completions that arrive during a write must wait for it, so the last of several that end within
-    milliseconds is known sooner if they share one write.
-
-    Args:
-        wake: Set on each update; the reader clears it.
-        wait_s: Maximum delay of a write in seconds; 0: no delay.
-    """
-
-    def __init__(self, wake: asyncio.Event, wait_s: float) -> None:
-        self._wake = wake
-        self._wait_s = wait_s
-        self._until: float | None = None
-
-    async def wait_for_more(self, *, is_wanted: bool) -> bool:
-        """Wait for another update; return whether one arrived in time.
-
-        Args:
-            is_wanted: Whether more updates are expected and nothing waits for the write.
-        """
-        if not (self._wait_s and is_wanted):
-            self._until = None
-            return False
-        now = asyncio.get_running_loop().time()
-        if self._until is None:
-            self._until = now + self._wait_s
-        if now < self._until:
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._until):
-                    await self._wake.wait()
-                return True
-        self._until = None
-        return False
-
-
 class Execution:
     """One run, while this process holds it.
 
@@ -95,7 +57,6 @@ class Execution:
         self._state = state = RunState(snapshot, dependencies.prepare)
         self._group = TaskGroup()
         self._wake = asyncio.Event()
-        self._completion_batch = CompletionBatch(self._wake, dependencies.batch_window_s)
         self._calls = calls = InFlightCalls(
             dependencies,
             self._group,
@@ -271,11 +232,6 @@ class Execution:
         has_more = self._dispatcher.has_more
         is_busy = bool(self._calls) or bool(begun)
         status = self._controller.settle_status(now, is_busy=is_busy or has_more)
-        if await self._completion_batch.wait_for_more(
-            is_wanted=is_busy and not (begun or has_more)
-        ):
-            self._has_updates = True
-            return
         await self._dispatcher.write_and_launch(begun)
         if self._is_finished(status):
             self._final_status = status
