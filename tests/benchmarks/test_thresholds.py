@@ -10,7 +10,6 @@ from benchmarks.thresholds.simulate import (
     find_best_threshold,
     measure_regret,
     run_stream,
-    simulate,
 )
 from learning.thresholds.policy import FixedPolicy
 
@@ -44,11 +43,3 @@ def test_streams_are_repeatable_and_their_chances_are_probabilities(name):
     assert first == second != run_stream(scenario, policy, seed=2)
     assert len(first) == LENGTH
     assert all(0.0 <= step.chance <= 1.0 for step in first)
-
-
-def test_a_summary_is_of_all_seeds():
-    found = simulate("calibrated", FixedPolicy(0.92), seeds=range(2))
-    assert found.lowest_worst <= found.lowest_mean
-    assert found.coverage < 1.0
-    assert list(found.regrets) == sorted(found.regrets)
-    assert simulate("hopeless", FixedPolicy(0.92), seeds=range(1)).coverage is None
