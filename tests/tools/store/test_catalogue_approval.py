@@ -5,7 +5,7 @@ from django.db import connection
 
 from execution import approval
 from gateway_project.foundation.caller import Caller
-from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.factories import DangerousOperationFactory, TeamFactory, ToolFactory
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.models import Team, Tool
@@ -70,13 +70,6 @@ def test_only_teams_with_stricter_rules_are_listed():
     assert catalogue.load_catalogue().approve_from == {strict.pk: Danger.WRITE}
 
 
-def test_the_limit_of_a_server_is_known():
-    ServerFactory(name="slow", call_timeout_s=90)
-    ServerFactory(name="plain")
-    servers = catalogue.load_catalogue().servers
-    assert (servers["slow"].call_timeout_s, servers["plain"].call_timeout_s) == (90, None)
-
-
 CHANGES = {
     "approval": lambda: Tool.objects.update(approval="always"),
     "repeatable": lambda: Tool.objects.update(repeatable_override=True),
@@ -98,14 +91,3 @@ def test_every_process_is_notified_of_a_change(change):
         heard = list(connection.connection.notifies(timeout=PATIENCE_S, stop_after=1))
         cursor.execute("UNLISTEN *")
     assert {one.channel for one in heard} == {"foregate_catalogue"}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_renaming_a_team_notifies_nobody():
-    TeamFactory()
-    with connection.cursor() as cursor:
-        cursor.execute("LISTEN foregate_catalogue")
-        list(connection.connection.notifies(timeout=0))
-        Team.objects.update(name="another")
-        assert list(connection.connection.notifies(timeout=0.1)) == []
-        cursor.execute("UNLISTEN *")

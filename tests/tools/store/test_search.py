@@ -56,12 +56,6 @@ def test_a_rare_word_counts_more_than_a_common_one():
     assert found["x"].bm25 > found["getaaa"].bm25
 
 
-def test_stop_words_alone_find_nothing():
-    ToolFactory(description="the of and")
-    embed_missing(EMBEDDER)
-    assert find("the", "of") == {}
-
-
 def test_the_nearest_tools_are_returned_with_their_cosine():
     ToolFactory(name="alpha", description="one")
     ToolFactory(name="omega", description="two")
@@ -149,16 +143,6 @@ def test_the_index_finds_what_comparing_every_vector_finds(monkeypatch):
     monkeypatch.setattr(search, "EXACT_ROWS", 10)
     assert search.is_index_justified(model=EMBEDDER.model, scope=SearchScope())
     assert by_meaning("does 7 things", limit=10) == exact
-
-
-def test_a_narrow_filter_is_compared_exactly_though_there_is_an_index(monkeypatch):
-    few, many = ServerFactory(name="few"), ServerFactory()
-    ToolFactory.create_batch(2, server=few)
-    ToolFactory.create_batch(60, server=many)
-    embed_missing(EMBEDDER)
-    monkeypatch.setattr(search, "EXACT_ROWS", 10)
-    assert not search.is_index_justified(model=EMBEDDER.model, scope=SearchScope(server="few"))
-    assert len(by_meaning("what", scope=SearchScope(server="few"))) == 2
 
 
 @pytest.mark.django_db(transaction=True)

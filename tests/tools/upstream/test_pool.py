@@ -173,12 +173,6 @@ async def test_a_cancelled_call_is_not_taken_for_one_that_waits():
             await call_tool(pool, "legacy", "half_json", {})
 
 
-async def test_a_default_timeout_is_the_servers():
-    async with UpstreamPool([legacy(call_timeout_s=0.05)]) as pool:
-        with pytest.raises(CallTimedOut):
-            await call_tool(pool, "legacy", "hang", {})
-
-
 @pytest.mark.parametrize(
     ("tool", "error", "words"),
     [
@@ -375,16 +369,6 @@ async def test_closing_ends_also_what_was_about_to_be_replaced():
     with pytest.raises(ServerStopped):
         await call
     assert gone(old["pid"])
-
-
-async def test_an_error_in_the_block_goes_through_as_it_is():
-    async def fail() -> None:
-        async with UpstreamPool([legacy()]) as pool:
-            await pool.warm_up()
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        await fail()
 
 
 async def test_a_restart_before_the_first_start_is_a_start():

@@ -43,11 +43,6 @@ async def test_each_caller_has_a_server_of_its_own_and_keeps_it():
     assert all(map(gone, pids))
 
 
-async def test_a_shared_server_is_one_for_all():
-    async with UpstreamPool([legacy()]) as pool:
-        assert await pid(pool, ANN) == await pid(pool, BOB) == await pid(pool, DORA)
-
-
 @pytest.mark.parametrize(
     ("session", "authorization", "same"),
     [
@@ -151,15 +146,6 @@ async def test_more_clients_of_one_user_evict_no_connection_of_those_who_have_fe
     async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=3)) as pool:
         bobs = await pid(pool, BOB)
         assert len({await pid(pool, client) for client in anns}) == 4
-        assert await pid(pool, BOB) == bobs
-
-
-async def test_a_user_with_too_many_connections_gives_up_an_idle_one_of_their_own():
-    clients = [replace(ANN, session=f"client {number}") for number in range(3)]
-    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:
-        bobs = await pid(pool, BOB)
-        anns = [await pid(pool, client) for client in clients]
-        await eventually(lambda: gone(anns[0]))
         assert await pid(pool, BOB) == bobs
 
 
