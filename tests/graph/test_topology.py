@@ -1,7 +1,3 @@
-import gc
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,23 +94,6 @@ def test_changes_leave_the_topology_they_were_made_from_as_it_was(drawn, later):
     check(after, [one for one in expected.values() if one is not None])
 
 
-def test_threads_that_read_at_once_see_the_same():
-    drawn = [Relation(1, tool, RelationKind.PRECEDES, 1 / tool) for tool in range(2, 2_000)]
-    topology, start = Topology(drawn).with_changes({FEEDS.key: FEEDS}), threading.Barrier(4)
-
-    def read(_):
-        start.wait()
-        return [
-            (topology.successors(tool), topology.neighbours(tool), *topology.relations_of(tool))
-            for tool in range(1, 2_000)
-        ]
-
-    with ThreadPoolExecutor(4) as threads:
-        first, *others = threads.map(read, range(4))
-    assert all(other == first for other in others)
-    assert topology.successors(1)[2] == FEEDS.confidence
-
-
 def test_a_symmetric_relation_is_found_in_either_direction():
     topology = Topology([TOGETHER])
     assert topology.get(1, 3, RelationKind.OFTEN_USED_WITH) is TOGETHER
@@ -129,16 +108,3 @@ def test_relations_among_given_tools_exclude_others():
     assert list(topology.relations_among([1])) == []
     assert list(topology.relations_between(1, 3)) == [TOGETHER]
     assert list(topology.relations_between(3, 1)) == [TOGETHER]
-
-
-def test_garbage_collection_is_resumed_after_loading():
-    seen = []
-    gc.enable()
-    Topology(seen.append(gc.isenabled()) or one for one in [NEEDS])
-    assert (seen, gc.isenabled()) == ([False], True)
-    gc.disable()
-    try:
-        Topology([NEEDS])
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
