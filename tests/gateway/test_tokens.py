@@ -1,7 +1,6 @@
 from datetime import timedelta
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
@@ -75,10 +74,6 @@ def test_only_its_digest_is_kept(user):
     assert len(row.prefix) < len(token) / 4
 
 
-def test_no_two_tokens_are_alike(user):
-    assert make(user)[1] != make(user)[1]
-
-
 @pytest.mark.parametrize("token", ["", "fgt_", "fgt_" + "A" * 43, "é", "x" * 10_000])
 def test_an_unknown_token_is_refused(user, token):
     make(user)
@@ -149,13 +144,6 @@ def store(row):
     """Store a row as the console does."""
     row.full_clean()
     row.save()
-
-
-@pytest.mark.parametrize("scopes", ["*", "metrics", [["metrics"]], {"*": 1}, 7])
-def test_scopes_that_are_no_list_of_texts_are_refused(user, scopes):
-    row = ApiToken(user=user, name="x", digest="0" * 64, scopes=scopes)
-    with pytest.raises((ValidationError, IntegrityError)), transaction.atomic():
-        store(row)
 
 
 @pytest.mark.parametrize("scopes", ["*", [["metrics"]], {"*": 1}, [7], 7, None])
