@@ -1,8 +1,12 @@
 import asyncio
+import os
+import socket
 
 import structlog
 
+from gateway_project.console import idle_stop, serve
 from gateway_project.console.idle_stop import IdleConsole
+from gateway_project.foundation.config import Config
 
 IDLE_S = 900.0
 
@@ -99,3 +103,39 @@ async def test_a_console_whose_record_cannot_be_written_says_so_and_ends():
         await life.console.end_when_idle()
     assert life.ended_at == IDLE_S
     assert [entry["event"] for entry in entries] == ["console.idle_watch_failed"]
+
+
+def test_a_console_on_demand_is_guarded_once_it_is_a_process_of_its_own(monkeypatch, tmp_path):
+    done = []
+    monkeypatch.setattr(idle_stop.os, "fork", lambda: done.append("fork") or 0)
+    monkeypatch.setattr(idle_stop.stop_guard, "start_guard", lambda _grace_s: done.append("guard"))
+
+    def serve_http(_console, bound, *, websockets, proxies):
+        done.append("serve with websockets" if websockets else "serve")
+        bound.close()
+
+    monkeypatch.setattr(idle_stop.http, "serve_http", serve_http)
+    monkeypatch.setattr(idle_stop.telemetry, "configure_logging", lambda *_, **__: None)
+    monkeypatch.setattr(idle_stop.callers, "ensure_local_admin", lambda: None)
+    monkeypatch.setattr(idle_stop.django.db.connections, "close_all", lambda: None)
+    for name in ("publish_record", "withdraw_record"):
+        monkeypatch.setattr(idle_stop.on_demand, name, lambda *_: None)
+    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        idle_stop.serve_until_idle(
+            Config(home=tmp_path), listener=os.dup(listener.fileno()), lock=lock
+        )
+    os.close(lock)
+    assert done == ["fork", "guard", "serve with websockets"]
+
+
+def test_a_console_that_a_command_serves_is_guarded(monkeypatch):
+    done = []
+    monkeypatch.setattr(serve.stop_guard, "start_guard", lambda _grace_s: done.append("guard"))
+    monkeypatch.setattr(
+        serve.http,
+        "serve_http",
+        lambda *_, websockets, proxies: done.append(f"serve {websockets}"),
+    )
+    serve.serve_console(None)
+    assert done == ["guard", "serve True"]

@@ -1,5 +1,6 @@
 """A process ends within its grace period after a signal, whatever its event loop is doing."""
 
+import faulthandler
 import os
 import signal
 import subprocess
@@ -154,3 +155,37 @@ def test_a_process_that_stops_in_time_is_not_killed_and_its_guard_ends_with_it(e
     process.send_signal(signal.SIGTERM)
     assert ended(process) == 0
     guard.wait(timeout=PATIENCE_S)
+
+
+def test_without_a_guard_signals_are_left_alone(monkeypatch):
+    monkeypatch.setattr(stop_guard, "_guard_pipes", [])
+    before = signal.getsignal(signal.SIGTERM)
+    stop_guard.watch_signals()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.fixture
+def guard_pipe(monkeypatch):
+    """Read end of the pipe to a guard that is told of a signal which nothing else uses."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    os.set_blocking(write_end, False)
+    monkeypatch.setattr(stop_guard, "_guard_pipes", [write_end])
+    monkeypatch.setattr(stop_guard, "SIGNALS", (signal.SIGUSR1,))
+    yield read_end
+    faulthandler.unregister(signal.SIGUSR1)
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    os.close(read_end)
+    os.close(write_end)
+
+
+@pytest.mark.parametrize("names", [["second"], ["first", "second"], ["first", "x", "second"]])
+def test_the_guard_is_notified_however_often_handlers_change(guard_pipe, names):
+    called = []
+    stop_guard.watch_signals()
+    for name in names:
+        signal.signal(signal.SIGUSR1, lambda *_, name=name: called.append(name))
+        stop_guard.watch_signals()
+    signal.raise_signal(signal.SIGUSR1)
+    assert os.read(guard_pipe, 65536)
+    assert called == ["second"]

@@ -31,6 +31,7 @@ from tests.fakes import FakeEmbedder
 from tests.gateway.webhooks.receiver import receiving
 from tests.patience import PATIENCE_S
 from tests.upstream_calls import call_tool
+from tools import discover
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.models import Server, Tool
@@ -39,6 +40,8 @@ from tools.server_condition import WITHHELD_ERROR
 from tools.store import postings
 from tools.upstream.errors import SpawnFailed, UnsetVariable, UpstreamError
 from tools.upstream.oauth.sign_ins import SignInManager
+from tools.upstream.pool import UpstreamPool
+from tools.upstream.spec import ServerSpec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -131,6 +134,25 @@ async def test_a_server_whose_secrets_no_key_opens_fails_alone_and_says_why():
         assert failed.value.code == "sealed"
 
 
+async def test_a_changed_resource_discards_what_was_called_ahead_at_its_server(monkeypatch):
+    reports, discarded = {}, []
+
+    class ReportingPool(UpstreamPool):
+        def __init__(self, specs, **options):
+            reports.update(options)
+            super().__init__(specs, **options)
+
+    monkeypatch.setattr(wiring, "UpstreamPool", ReportingPool)
+    await run_in_database_thread(rows)
+    async with running() as readiness:
+        speculation = (await served(readiness)).effects.speculation
+        monkeypatch.setattr(
+            speculation, "discard_server", lambda server, **_: discarded.append(server)
+        )
+        reports["on_updated"]("notes", "file:///x", ["s"])
+    assert "notes" in discarded
+
+
 async def test_a_tool_is_visible_only_once_its_server_is_callable(monkeypatch):
     await run_in_database_thread(rows)
     reading, may_end = asyncio.Event(), asyncio.Event()
@@ -152,6 +174,22 @@ async def test_a_tool_is_visible_only_once_its_server_is_callable(monkeypatch):
         may_end.set()
         await until(known)
         effects.requests.get_status("time")  # would raise if it could not be called yet
+
+
+async def test_lists_of_a_replaced_server_are_forgotten(monkeypatch):
+    tool = await run_in_database_thread(rows)
+    await run_in_database_thread(ServerFactory, name="other", command="no-such-command")
+    async with running() as readiness:
+        lists, forgotten = (await served(readiness)).effects.item_lists, []
+        monkeypatch.setattr(lists, "forget_server", forgotten.append)
+        server = Server.objects.filter(pk=tool.server_id)
+        await run_in_database_thread(server.update, command="another-command")
+
+        async def done():
+            return bool(forgotten)
+
+        await until(done)
+        assert forgotten == ["git"]
 
 
 async def test_a_disabled_server_is_stopped():
@@ -350,6 +388,27 @@ async def test_server_errors_are_recorded_and_announced():
             )
 
         await until(recorded)
+
+
+async def test_a_server_whose_tools_change_is_listed_again():
+    await run_in_database_thread(UserFactory, username="admin", superuser=True)
+    script = str(BASE / "tests" / "servers" / "stateless.py")
+    await run_in_database_thread(
+        ServerFactory, name="stateless", command=sys.executable, args=[script]
+    )
+    spec = ServerSpec(name="stateless", command=sys.executable, args=(script,))
+    async with UpstreamPool([spec]) as pool:
+        await discover.discover_servers(pool, ["stateless"], approve_new=True)
+    async with running() as readiness:
+        gateway = await served(readiness)
+        await call_tool(gateway.effects.upstream, "stateless", "grow", {})
+
+        async def grown():
+            return "stateless:grown" in gateway.effects.catalogue().tools
+
+        await until(grown)
+        connected = await run_in_database_thread(lambda: Server.objects.get().last_connected_at)
+        assert connected is not None
 
 
 async def test_a_tool_can_be_called_as_soon_as_its_server_has_announced_it(monkeypatch):

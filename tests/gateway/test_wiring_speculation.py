@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from execution.speculation.calls import Speculation
 from execution.speculation.rules import GrantedDefinition, SpeculationGrants
 from gateway_project.foundation.caller import Caller
+from gateway_project.mcp.kept_answers import AnswerFolder
 from gateway_project.readiness import Readiness
 from gateway_project.wiring import follow
 from gateway_project.wiring.follow import CurrentSnapshot
@@ -96,3 +99,42 @@ def test_a_call_in_flight_survives_the_connection_that_it_waits_for(
 def test_a_changed_catalogue_discards_what_it_changes(speculation, changed, discarded):
     follow.discard_changed(speculation, make_snapshot(READ, OTHER), changed)
     assert sorted(speculation.discarded) == discarded
+
+
+async def test_a_reloaded_snapshot_discards_what_changed(
+    current, speculation, monkeypatch, tmp_path
+):
+    async def load_snapshot(_load):
+        return make_snapshot(replace(READ, definition_hash="f" * 64), OTHER)
+
+    class Pool:
+        def set_servers(self, _specs):
+            pass
+
+        def list_statuses(self):
+            return {}
+
+    class SignIns:
+        async def reload(self):
+            pass
+
+    served = asyncio.Event()
+    monkeypatch.setattr(follow.snapshot, "load_snapshot", load_snapshot)
+    monkeypatch.setattr(follow, "DEBOUNCE_S", 0.0)
+    monkeypatch.setattr(current.readiness, "serve", lambda _gateway: served.set())
+    current.database_changed.set()
+    following = asyncio.ensure_future(
+        follow.refresh_snapshot(
+            current,
+            Pool(),
+            SignIns(),
+            load=lambda: None,
+            gateway=lambda new: new,
+            kept=AnswerFolder(tmp_path),
+        )
+    )
+    await served.wait()
+    assert speculation.discarded == ["git"]
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following

@@ -62,16 +62,6 @@ def test_recorded_events_are_stored_with_all_their_fields(make_capture):
     assert loader.counts[LOADED] == 2
 
 
-def test_an_event_is_loaded_once_though_its_file_is_looked_at_again(make_capture):
-    capture = make_capture()
-    loader = EventLoader(capture)
-    for session in (1, 2):
-        capture.record(an_event(session=session))
-        loader.load_pending()
-        EventLoader(capture).load_pending()
-    assert sessions() == [1, 2]
-
-
 def test_the_file_of_a_process_that_ended_is_loaded_and_deleted_with_its_position(
     make_capture, folder
 ):
@@ -180,16 +170,6 @@ def test_the_vector_of_an_intent_is_stored_once(make_capture):
         EventLoader(capture).load_pending()
     row = IntentVector.objects.get()
     assert (row.intent_hash, row.model, bytes(row.sealed)) == (3, "m", b"sealed")
-
-
-def test_a_file_longer_than_one_read_is_loaded_whole(make_capture, monkeypatch):
-    monkeypatch.setattr(event_loader, "READ_BYTES", 500)
-    monkeypatch.setattr(event_loader, "BATCH_RECORDS", 3)
-    capture = make_capture()
-    for session in range(20):
-        capture.record(an_event(session=session))
-    EventLoader(capture).load_pending()
-    assert sessions() == [*range(20)]
 
 
 def test_a_damaged_file_is_loaded_up_to_the_damage_and_reported(make_capture, folder):
