@@ -107,13 +107,6 @@ def test_search_learns_from_the_history():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_figures_repeat_to_the_digit():
-    first, second = evaluated(), evaluated()
-    for part in ("workflow", "binding", "calibration"):
-        assert first[part] == second[part]
-
-
-@pytest.mark.django_db(transaction=True)
 def test_the_command_prints_the_figures_of_suggestions(tmp_path, home, capsys):
     tools = [{"id": w, "server": "s", "name": w, "description": f"find {w}"} for w in WORDS]
     asked = [

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from benchmarks.suggestion import priors, summary
+from benchmarks.suggestion import priors
 from benchmarks.suggestion.plan import Job
 from graph.suggestion.ranking import prior
 
@@ -51,16 +51,6 @@ def study():
     drawn = [row(number, right=number < 5) for number in range(10)]
     found.append((Job(kind="single", data="ultratool", runs=50, part=0), result(drawn)))
     return found
-
-
-def test_folds_are_pooled_and_a_constant_comes_from_the_other_folds():
-    one = summary.sized(study())["ultratool", 50]
-    assert len(one.rows) == 20
-    assert one.means("ours")[summary.EXACT].mean == pytest.approx(0.7)
-    assert one.ahead("copy")[summary.NODE].mean == pytest.approx(0.35)
-    assert set(one.constant) == {0.7}
-    assert one.calibration(one.said)["ece"] == pytest.approx(0.23)
-    assert one.part(one.seen).means("ours")[summary.EXACT].mean == pytest.approx(0.6)
 
 
 def test_a_prior_that_was_learned_on_the_judged_set_is_refused(tmp_path):
