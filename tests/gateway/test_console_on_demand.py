@@ -2,6 +2,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -19,6 +20,8 @@ from gateway_project.mcp.http.address import ListenAddress
 from tests.journeys.gateways import free_port
 from tests.patience import PATIENCE_S
 
+PRINT_PID = "import os; print(os.getpid())"
+LINK = "http://127.0.0.1:8420/approvals/1"
 
 
 @pytest.fixture
@@ -131,6 +134,18 @@ def test_a_port_used_by_another_program_is_left_alone(config, started):
     assert urlsplit(found).hostname == "127.0.0.1"
     assert urlsplit(found).port != config.console_port
     assert len(started) == 1
+
+
+def test_an_unauthenticated_record_is_ignored(config, started):
+    on_demand.find_or_start_console(config)
+    folder = sockets.socket_folder(config.home)
+    record = json.loads((folder / on_demand.RECORD_FILE).read_text())
+    assert on_demand._read_record(folder) is not None
+    ended = subprocess.run(
+        [sys.executable, "-S", "-c", PRINT_PID], capture_output=True, check=True
+    )
+    (folder / on_demand.RECORD_FILE).write_text(json.dumps(record | {"pid": int(ended.stdout)}))
+    assert on_demand._read_record(folder) is None
 
 
 def test_a_console_without_a_public_address_listens_on_this_machine_alone(config, started):

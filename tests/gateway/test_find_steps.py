@@ -165,3 +165,10 @@ async def test_a_group_is_offered_its_own_tools(world):
     world.caller = replace(world.caller, group="all")
     assert (await find(world))[:2] == [LOG, TIME]
     assert world.ranked_within == [frozenset(one.pk for one in tools)]
+
+
+async def test_filters_apply_to_steps_as_to_other_matches(world):
+    rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),))
+    assert TIME not in await find(world, server="git")
+    assert TIME not in await find(world, category="git")
+    assert world.asked_for == []

@@ -1,7 +1,10 @@
+from datetime import timedelta
+
 import pytest
 import structlog
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
 from gateway_project.access import tokens
 from gateway_project.console import health
@@ -97,6 +100,12 @@ def test_without_a_valid_token_there_are_no_metrics(client, header):
 
 
 @pytest.mark.django_db
+def test_an_expired_token_gives_no_metrics(client):
+    token = make_token("metrics", expires_at=timezone.now() - timedelta(seconds=1))
+    assert client.get("/metrics", headers=bearer(token)).status_code == 401
+
+
+@pytest.mark.django_db
 def test_a_signed_in_session_is_no_token(client):
     client.force_login(UserFactory(superuser=True))
     assert client.get("/metrics").status_code == 401
@@ -107,6 +116,13 @@ def test_a_signed_in_session_is_no_token(client):
 def test_the_scheme_of_the_header_is_taken_in_any_case(client, scheme):
     headers = bearer(make_token("metrics"), scheme)
     assert client.get("/metrics", headers=headers).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("scheme", ["Basic", "XBearer", "Basic Bearer"])
+def test_a_token_under_another_scheme_is_ignored(client, scheme):
+    headers = bearer(make_token("metrics"), scheme)
+    assert client.get("/metrics", headers=headers).status_code == 401
 
 
 @pytest.mark.django_db

@@ -94,6 +94,22 @@ async def test_a_list_that_cannot_be_refreshed_is_kept_and_marked_stale(requests
     assert listed.missing == ("a",)
 
 
+async def test_a_defect_affects_one_list(requests, caplog):
+    requests.lists["a", "prompts"] = 5
+    async with lists_of(requests) as lists:
+        listed = await lists.gather_lists([A, B], "prompts", caller=WHO)
+    assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
+
+
+async def test_lists_of_the_oldest_callers_are_evicted(requests, monkeypatch):
+    monkeypatch.setattr("tools.item_lists.MAX_CACHED_LISTS", 2)
+    private = server("a", session="per_caller")
+    async with lists_of(requests) as lists:
+        for session in ("1", "2", "3", "1"):
+            await lists.gather_lists([private], "prompts", caller=make_caller("ann", session))
+    assert len(requests.listed) == 4
+
+
 async def test_a_replaced_server_is_listed_again(requests):
     async with lists_of(requests) as lists:
         await lists.gather_lists([A, B], "prompts", caller=WHO)

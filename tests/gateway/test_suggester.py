@@ -7,6 +7,7 @@ import pytest
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.wiring import suggester
 from gateway_project.wiring.suggester import RankerLoader
+from graph import rank_intent
 from graph.rank_intent import (
     NOT_LOADED_MESSAGE,
     TOO_LARGE_MESSAGE,
@@ -56,6 +57,15 @@ async def rank(loader):
     return await run_in_worker_thread(await loader.load_ranker(None), READ, ())
 
 
+@pytest.fixture
+def ranking_found(monkeypatch):
+    """Have every ranking with loaded models find the same."""
+    monkeypatch.setattr(
+        rank_intent, "_require_usable_models", lambda *_args, **_more: (None, None)
+    )
+    monkeypatch.setattr(rank_intent, "rank_encoded", lambda *_args, **_more: FOUND)
+
+
 async def test_an_unloaded_and_an_oversized_index_are_distinguished(index):
     loader = make_loader(index)
     with pytest.raises(RankingUnavailable) as early:
@@ -90,3 +100,15 @@ async def test_models_that_are_not_read_in_time_are_waited_for_once(index, monke
         with pytest.raises(RankingUnavailable, match=r"no answer within 0\.05 s"):
             await rank(loader)
     assert calls == [1]
+
+
+@pytest.mark.usefixtures("ranking_found")
+async def test_models_in_memory_need_no_database_that_hangs(index, monkeypatch):
+    monkeypatch.setattr(suggester, "MODELS_TIMEOUT_S", 0.05)
+    index._read.set()
+    rankers = Rankers(asyncio.Event().wait)
+    loader = make_loader(index, rankers)
+    with pytest.raises(RankingUnavailable):
+        await rank(loader)
+    rankers.read = None
+    assert await rank(loader) is FOUND

@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, transaction
 from django.utils import timezone
 
@@ -144,6 +145,13 @@ def store(row):
     """Store a row as the console does."""
     row.full_clean()
     row.save()
+
+
+@pytest.mark.parametrize("scopes", ["*", "metrics", [["metrics"]], {"*": 1}, 7])
+def test_scopes_that_are_no_list_of_texts_are_refused(user, scopes):
+    row = ApiToken(user=user, name="x", digest="0" * 64, scopes=scopes)
+    with pytest.raises((ValidationError, IntegrityError)), transaction.atomic():
+        store(row)
 
 
 @pytest.mark.parametrize("scopes", ["*", [["metrics"]], {"*": 1}, [7], 7, None])

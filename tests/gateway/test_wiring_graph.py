@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from gateway_project import wiring
-from gateway_project.foundation import advisory, sealing
+from gateway_project.foundation import advisory, notify, sealing
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.module_process import ModuleFailed
@@ -23,7 +23,7 @@ from graph.ranker_cache import RankerCache
 from graph.record import RelationClaim
 from graph.record_runs import record_runs
 from graph.relations import RelationKind
-from graph.store import relations, state
+from graph.store import fitted_models, metrics, patterns, relations, state
 from tests.factories import ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tests.gateway.catalogues import tool
@@ -159,6 +159,12 @@ async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
         assert not await follow_graph.refresh_in_subprocess()
 
 
+async def test_a_failed_process_reports_the_reason(monkeypatch):
+    monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
+    with pytest.raises(ModuleFailed, match="no_such_database"):
+        await follow_graph.refresh_in_subprocess()
+
+
 async def test_a_process_that_takes_too_long_is_ended(monkeypatch):
     monkeypatch.setattr(follow_graph, "WORK_TIMEOUT_S", 0)  # in a moment it might be done
     with pytest.raises(ModuleFailed, match="more than 0 s"):
@@ -249,6 +255,25 @@ class TestRefresher:
             refresher.note_change()
             await done.wait()
         assert len(looks) == 3
+
+
+@pytest.mark.parametrize(
+    ("channel", "payload", "notes"),
+    [
+        (notify.GRAPH, "relations:1", 1),
+        (notify.GRAPH, "all", 1),
+        (notify.GRAPH, metrics.CHANGE_NOTICE, 0),
+        (notify.GRAPH, patterns.CHANGE_NOTICE, 1),
+        (notify.GRAPH, fitted_models.CHANGE_NOTICE, 0),
+        (notify.CATALOGUE, "tools_tool", 1),
+    ],
+)
+async def test_changes_that_trigger_a_refresh(channel, payload, notes, monkeypatch):
+    noted = []
+    keeper = GraphKeeper(apart)
+    monkeypatch.setattr(keeper.refresher, "note_change", lambda: noted.append(1))
+    keeper.handle_notification(notify.Notification(channel=channel, payload=payload))
+    assert len(noted) == notes
 
 
 @pytest.mark.parametrize("learns", [True, False])

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import uuid
 from types import SimpleNamespace
 
 import pytest
@@ -78,6 +79,17 @@ async def test_it_fetches_once_it_is_wired_and_stops_fetching_before_the_rest_en
         "fetching ended",
         "wiring ended",
     ]
+
+
+async def test_what_it_fetches_is_taken_by_the_runs_of_the_wiring_in_force(monkeypatch):
+    stage = Stage(monkeypatch)
+    wanted = uuid.uuid4()
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        group.create_task(run(stage))
+        await stage.fetching.wait()
+        assert await stage.take(wanted)
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert stage.taken == [wanted]
 
 
 async def test_a_configuration_that_cannot_work_ends_it(monkeypatch):

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from graph import export, import_file
+from graph import export, import_file, shipped
 from graph.exchange.read import GraphFormat
 from graph.import_file import ImportRefused
 from graph.models import RelationEvidence, ToolDependency
 from graph.record import GraphMetric, RelationClaim, RelationObservation
-from graph.relations import RelationKind
+from graph.relations import EvidenceSource, RelationKind
 from graph.store import metrics, relations
 from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
 
@@ -342,3 +342,14 @@ class TestExport:
         part = export.extract_part(export.build_document(now=NOW), ["s:a"], hops=hops)
         assert {tool.id[2:] for tool in part.tools} == set(kept or "a")
         assert len(part.relations) == max(len(kept) - 1, 0)
+
+
+def test_a_shipped_relation_that_was_rejected_stays_rejected(tools):
+    claim = RelationClaim(
+        source=tools["a"], target=tools["b"], kind=RelationKind.PRECEDES, confidence=0.9
+    )
+    shipping = {"at": NOW, "source": EvidenceSource.CURATED, "origin": shipped.ORIGIN}
+    assert relations.replace_derived([claim], **shipping).added == 1
+    relations.reject_relation(tools["a"], tools["b"], RelationKind.PRECEDES, at=NOW)
+    relations.replace_derived([claim], **shipping)
+    assert len(relations.load_topology(now=NOW)) == 0

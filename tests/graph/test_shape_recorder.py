@@ -101,3 +101,14 @@ async def test_shapes_are_learnt_in_the_background():
         await changed.wait()
     task.cancel()
     await asyncio.wait([task])
+
+
+async def test_only_shapes_of_the_current_definition_are_loaded():
+    tool, other = await run_in_database_thread(ToolFactory.create_batch, 2)
+    kept = ShapeRecorder()
+    kept.enqueue_result(tool.pk, None, tool.definition.hash, {"id": 1})
+    kept.enqueue_result(other.pk, None, "an older one", {"id": 1})
+    await kept.flush()
+    assert await run_in_database_thread(shapes.load_shapes) == {
+        (tool.pk, None): {"properties": {"id": {}}}
+    }

@@ -1,3 +1,6 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +95,23 @@ def test_changes_leave_the_topology_they_were_made_from_as_it_was(drawn, later):
     check(before, drawn)
     expected = {one.key: one for one in drawn} | changes
     check(after, [one for one in expected.values() if one is not None])
+
+
+def test_threads_that_read_at_once_see_the_same():
+    drawn = [Relation(1, tool, RelationKind.PRECEDES, 1 / tool) for tool in range(2, 2_000)]
+    topology, start = Topology(drawn).with_changes({FEEDS.key: FEEDS}), threading.Barrier(4)
+
+    def read(_):
+        start.wait()
+        return [
+            (topology.successors(tool), topology.neighbours(tool), *topology.relations_of(tool))
+            for tool in range(1, 2_000)
+        ]
+
+    with ThreadPoolExecutor(4) as threads:
+        first, *others = threads.map(read, range(4))
+    assert all(other == first for other in others)
+    assert topology.successors(1)[2] == FEEDS.confidence
 
 
 def test_a_symmetric_relation_is_found_in_either_direction():

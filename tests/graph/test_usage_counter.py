@@ -38,6 +38,19 @@ async def until(kept, condition):
             await asyncio.sleep(0.01)
 
 
+async def test_calls_are_added_to_stored_counts():
+    tool = await run_in_database_thread(ToolFactory)
+    await run_in_database_thread(usage.add_usage, {(tool.pk, None): CallCount(5, 1)}, at=NOW)
+    kept = UsageCounter(clock=lambda: LATER)
+    await kept.load()
+    kept.count_call(tool.pk, None, False)
+    kept.count_call(tool.pk, None, True)
+    assert kept.usage_of_team(None)[tool.pk] == 7
+    assert await kept.flush()
+    assert await run_in_database_thread(stored) == {(tool.pk, None, 7, 2)}
+    assert kept.usage_of_team(None)[tool.pk] == 7
+
+
 async def test_a_team_sees_its_own_calls_and_those_without_a_team():
     tool, other = await run_in_database_thread(ToolFactory.create_batch, 2)
     ours, theirs = await run_in_database_thread(TeamFactory.create_batch, 2)

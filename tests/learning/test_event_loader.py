@@ -62,6 +62,16 @@ def test_recorded_events_are_stored_with_all_their_fields(make_capture):
     assert loader.counts[LOADED] == 2
 
 
+def test_an_event_is_loaded_once_though_its_file_is_looked_at_again(make_capture):
+    capture = make_capture()
+    loader = EventLoader(capture)
+    for session in (1, 2):
+        capture.record(an_event(session=session))
+        loader.load_pending()
+        EventLoader(capture).load_pending()
+    assert sessions() == [1, 2]
+
+
 def test_the_file_of_a_process_that_ended_is_loaded_and_deleted_with_its_position(
     make_capture, folder
 ):

@@ -4,7 +4,7 @@ import pytest
 
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from tools import ids, scan
-from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool, UnknownTool
+from tools.catalogue import MAX_SUGGESTIONS, Catalogue, CatalogueServer, CatalogueTool, UnknownTool
 from tools.danger import Danger
 
 EVERYBODY = Caller(user="a", team=None, person=None, scopes=frozenset(), kind="stdio")
@@ -138,6 +138,11 @@ def test_what_other_teams_have_does_not_make_a_bare_name_ambiguous():
     assert found.find_tool("read", BLUE).tool == "blue:read"
 
 
+def test_a_switched_off_server_does_not_make_a_bare_name_ambiguous():
+    found = catalogue(tool("on:read"), tool("off:read"), servers=[server("off", enabled=False)])
+    assert found.find_tool("read", EVERYBODY).tool == "on:read"
+
+
 @pytest.mark.parametrize(
     ("asked", "first"),
     [
@@ -155,6 +160,14 @@ def test_a_name_slightly_wrong_is_answered_with_what_may_be_meant(asked, first):
     assert caught.value.tool == asked
     assert caught.value.suggestions[0] == first
     assert f"did you mean {first}" in str(caught.value)
+
+
+def test_few_suggestions_are_made_each_once_and_all_usable():
+    tools = [tool(f"s{n}:read_file") for n in range(9)]
+    found = catalogue(*tools, tool("x:read_file", state="quarantined"))
+    suggested = found.find_similar_ids("read_file", EVERYBODY)
+    assert len(suggested) == len(set(suggested)) == MAX_SUGGESTIONS
+    assert "x:read_file" not in suggested
 
 
 def test_lists_change_with_the_servers_that_are_known_to_have_some():

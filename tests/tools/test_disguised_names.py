@@ -56,6 +56,10 @@ def test_commands_that_change_something_are_named(name):
     assert "a verb of writing" in explain(name)[0]
 
 
+def test_verbs_of_other_languages_are_named():
+    assert explain("supprimer_tout") == ("its name says 'supprimer', a verb of writing",)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -115,6 +115,19 @@ async def test_decay_and_sum_do_not_depend_on_writer_order():
     assert one.last_seen == moments[-1]
 
 
+def test_a_conflict_with_another_writer_is_retried(monkeypatch):
+    failures = [OperationalError(), OperationalError()]
+    for failure in failures:
+        failure.__cause__ = writing.psycopg.errors.DeadlockDetected()
+
+    def work():
+        if failures:
+            raise failures.pop()
+        return "done"
+
+    assert writing.retry_on_conflict(work) == "done"
+
+
 def test_other_errors_are_not_retried():
     calls = []
 

@@ -86,6 +86,16 @@ async def test_a_call_made_ahead_is_no_shadow_prediction(live):
     assert [e for e in live.events if e.kind is EventKind.SPECULATION_END] == []
 
 
+async def test_a_refused_call_stays_a_shadow_prediction():
+    live = Live(speculation=RecordingSpeculation(READ.tool))
+    live.call(FIND, FOUND, owner="ann")
+    await live.pause()
+    assert live.list_predicted() == [(READ.pk, {"record_id": RECORD})]
+    live.call(READ, {"title": "a"}, record_id=RECORD)
+    await live.pause()
+    assert live.list_resolved() == [(READ.pk, "HIT")]
+
+
 async def test_a_shadow_prediction_that_is_called_ahead_later_has_no_outcome_of_its_own():
     speculation = RecordingSpeculation(READ.tool)
     live = Live(speculation=speculation)

@@ -5,7 +5,7 @@ from django.db import connection
 
 from execution import approval
 from gateway_project.foundation.caller import Caller
-from tests.factories import DangerousOperationFactory, TeamFactory, ToolFactory
+from tests.factories import DangerousOperationFactory, ServerFactory, TeamFactory, ToolFactory
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.models import Team, Tool
@@ -68,6 +68,13 @@ def test_only_teams_with_stricter_rules_are_listed():
     TeamFactory()
     strict = TeamFactory(approve_from="write")
     assert catalogue.load_catalogue().approve_from == {strict.pk: Danger.WRITE}
+
+
+def test_the_limit_of_a_server_is_known():
+    ServerFactory(name="slow", call_timeout_s=90)
+    ServerFactory(name="plain")
+    servers = catalogue.load_catalogue().servers
+    assert (servers["slow"].call_timeout_s, servers["plain"].call_timeout_s) == (90, None)
 
 
 CHANGES = {

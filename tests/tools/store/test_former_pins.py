@@ -56,6 +56,11 @@ def test_other_extras_are_then_a_change_like_any_other(former, later):
     )
 
 
+def test_extras_after_a_pin_without_any_are_a_change(former):
+    former(READ, WRITE)
+    assert former(replace(READ, extras=HINT), WRITE).changed == ("read",)
+
+
 def test_a_former_pin_does_not_take_extras_that_a_person_should_see(former):
     assert former(replace(READ, extras=SEVERE), WRITE).changed == ("read",)
     assert read_pin() == (READ.former_hash, None)

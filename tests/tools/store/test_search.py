@@ -145,6 +145,16 @@ def test_the_index_finds_what_comparing_every_vector_finds(monkeypatch):
     assert by_meaning("does 7 things", limit=10) == exact
 
 
+def test_a_narrow_filter_is_compared_exactly_though_there_is_an_index(monkeypatch):
+    few, many = ServerFactory(name="few"), ServerFactory()
+    ToolFactory.create_batch(2, server=few)
+    ToolFactory.create_batch(60, server=many)
+    embed_missing(EMBEDDER)
+    monkeypatch.setattr(search, "EXACT_ROWS", 10)
+    assert not search.is_index_justified(model=EMBEDDER.model, scope=SearchScope(server="few"))
+    assert len(by_meaning("what", scope=SearchScope(server="few"))) == 2
+
+
 @pytest.mark.django_db(transaction=True)
 def test_settings_of_an_index_scan_end_with_it(monkeypatch):
     ToolFactory.create_batch(3)

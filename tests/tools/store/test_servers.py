@@ -241,6 +241,13 @@ def test_a_registration_never_switches_a_tool_on(sealer, record):
     assert on() == set()
 
 
+def test_time_limits_are_changed_only_by_a_registration_that_has_some(sealer):
+    register(having(call_timeout_s=30.0), sealer=sealer)
+    register(having(connect_timeout_s=5.0), sealer=sealer)
+    row = Server.objects.get()
+    assert (row.connect_timeout_s, row.call_timeout_s) == (5, 30)
+
+
 @pytest.mark.parametrize("values", [{"exclude_tools": "write"}, {"include_tools": [7]}])
 def test_a_filter_that_is_no_list_of_names_is_refused(values):
     row = ServerFactory()

@@ -65,6 +65,14 @@ def with_access(access, **more):
     return replace(SIGN_IN, tokens=replace(SIGN_IN.tokens, access=access), **more)
 
 
+def test_a_sign_in_comes_back_as_it_was_stored_and_to_its_own_key(sealer):
+    stored = sign_ins.store_sign_in(ANN, SIGN_IN, sealer=sealer)
+    assert sign_ins.load_sign_in(ANN, sealer=sealer) == stored
+    assert stored.sign_in == SIGN_IN
+    assert sign_ins.load_sign_in(BOB, sealer=sealer) is None
+    assert sign_ins.load_sign_in(ALL, sealer=sealer) is None
+
+
 def test_the_one_for_all_and_those_of_users_stand_side_by_side(sealer):
     for key in (ALL, ANN, BOB):
         sign_ins.store_sign_in(key, with_access(f"of {key.user}"), sealer=sealer)

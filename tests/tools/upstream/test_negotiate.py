@@ -196,6 +196,12 @@ async def test_a_server_that_names_another_modern_version_is_asked_for_it(monkey
     assert await settle(prober) == "legacy"
 
 
+async def test_a_refusal_of_both_is_raised():
+    prober = FakeProber(discover=[UNKNOWN], initialize=MCPError(-1, "go away"))
+    with pytest.raises(MCPError, match="go away"):
+        await settle(prober)
+
+
 async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
     late = asyncio.Event()
     prober = FakeProber(discover=[late])

@@ -126,6 +126,13 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
         assert len(updated) == 2
 
 
+async def test_the_number_of_subscribed_resources_is_limited():
+    async with UpstreamPool([curious()], limits=UpstreamLimits(max_subscriptions=1)) as pool:
+        await send_request(pool, "curious", "resources/subscribe", {"uri": "test://1"})
+        with pytest.raises(UpstreamError, match="unsubscribe from some"):
+            await send_request(pool, "curious", "resources/subscribe", {"uri": "test://2"})
+
+
 async def test_one_user_who_follows_as_much_as_they_may_leaves_room_for_the_others():
     clients = [make_caller("ann", f"client-{number}") for number in range(5)]
     async with UpstreamPool([curious()], limits=UpstreamLimits(max_subscriptions=4)) as pool:

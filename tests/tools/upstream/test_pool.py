@@ -173,6 +173,12 @@ async def test_a_cancelled_call_is_not_taken_for_one_that_waits():
             await call_tool(pool, "legacy", "half_json", {})
 
 
+async def test_a_default_timeout_is_the_servers():
+    async with UpstreamPool([legacy(call_timeout_s=0.05)]) as pool:
+        with pytest.raises(CallTimedOut):
+            await call_tool(pool, "legacy", "hang", {})
+
+
 @pytest.mark.parametrize(
     ("tool", "error", "words"),
     [

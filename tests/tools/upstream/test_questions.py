@@ -8,12 +8,14 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import SOMEBODY, call_tool
 from tools import ui_pages
 from tools.upstream.downstream import Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
+from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import UpstreamRequest
 
 FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
 ACCEPTED = {"action": "accept", "content": {"name": "Ann"}, "kept": None}
@@ -146,6 +148,19 @@ async def test_a_question_stops_the_clock_of_the_caller_too(let_pass):
         await asyncio.sleep(0.05)  # what is overdue by now ends
         answer.set()
         assert await asking == {"after": "waiting"}
+
+
+async def test_the_clock_of_the_caller_goes_on_after_an_attempt_that_ended_amid_a_question():
+    async with asyncio.timeout(LONG_S) as deadline:
+        request = UpstreamRequest(method="tools/call", params={}, deadline=deadline)
+        flight = InFlightRequest(request=request, caller=SOMEBODY, timeout_s=LONG_S)
+        async with flight.limit_time():
+            flight.pause()
+            assert deadline.when() is None
+        ends_at = deadline.when()
+        assert ends_at is not None
+        flight.resume()
+        assert deadline.when() == ends_at
 
 
 async def test_a_question_that_the_server_takes_back_lets_the_clock_go_on(let_pass):

@@ -40,6 +40,16 @@ async def test_the_end_is_reported_once_all_input_is_read():
     assert ended.is_set()
 
 
+async def test_the_feeder_is_paused_and_resumed():
+    read, told = await reading(1, 2), []
+    read.reader._on_busy = lambda: told.append("busy")
+    read.reader._on_read = lambda: told.append("read")
+    read.reader.feed(response(1, "x" * LARGE) + response(2, "y" * LARGE))
+    assert told == ["busy"]
+    await read.reader.wait_until_drained()
+    assert told == ["busy", "read"]
+
+
 @pytest.mark.parametrize(
     ("result", "error"),
     [

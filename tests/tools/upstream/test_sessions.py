@@ -149,6 +149,15 @@ async def test_more_clients_of_one_user_evict_no_connection_of_those_who_have_fe
         assert await pid(pool, BOB) == bobs
 
 
+async def test_a_user_with_too_many_connections_gives_up_an_idle_one_of_their_own():
+    clients = [replace(ANN, session=f"client {number}") for number in range(3)]
+    async with UpstreamPool([OWN], limits=UpstreamLimits(max_sessions=4)) as pool:
+        bobs = await pid(pool, BOB)
+        anns = [await pid(pool, client) for client in clients]
+        await eventually(lambda: gone(anns[0]))
+        assert await pid(pool, BOB) == bobs
+
+
 async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
     async with UpstreamPool([OWN], session_idle_s=0.2) as pool:
         anns = await pid(pool, ANN)

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
 from tools.upstream.supervisor_context import StartSlots
@@ -45,3 +47,15 @@ async def test_a_start_that_hangs_gives_its_slot_up_but_only_once():
         await start(opened)
         hanging.set()
     assert most == 2
+
+
+async def test_a_start_that_fails_gives_its_slot_back():
+    slots = StartSlots(count=1, hold_s=60.0)
+
+    async def fail() -> None:
+        async with asyncio.timeout(PATIENCE_S), slots.hold_slot():
+            raise RuntimeError
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError):
+            await fail()
