@@ -90,6 +90,14 @@ def test_a_restore_replaces_all_data_with_the_backup(kept: Path) -> None:
     assert query("SELECT nextval(pg_get_serial_sequence('auth_group', 'id')) > 1") == [(True,)]
 
 
+def test_a_restored_database_can_be_saved_and_restored_again(kept: Path) -> None:
+    restored(kept, using=ALIAS)
+    again = create_backup(kept.with_name("again"), using=ALIAS).path
+    groups()
+    restored(again, using=ALIAS)
+    assert stored() == ["saved"]
+
+
 def test_only_the_owner_may_read_a_backup(kept: Path) -> None:
     assert kept.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]

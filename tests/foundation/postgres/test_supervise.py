@@ -33,6 +33,14 @@ def test_leaves_no_child_behind_and_no_descriptor_in_the_keeper(warm: Cluster) -
     assert not {"HOME", "FOREGATE_HOME"} & keeper.environ().keys()
 
 
+def test_a_killed_keeper_is_replaced_again_and_again(warm: Cluster) -> None:
+    supervise.ensure_running(warm)
+    server, keeper = processes.postmaster_of(warm), processes.keeper_of(warm)
+    for _ in range(2):
+        keeper = _kill_and_await_another(warm, keeper, keeper)
+    assert processes.postmaster_of(warm) == server
+
+
 def test_a_keeper_killed_with_its_guard_is_replaced_by_an_idle_user(
     warm: Cluster,
 ) -> None:
@@ -170,6 +178,26 @@ def test_a_registered_user_waits_for_no_other_thread(
     monkeypatch.setattr(supervise, "_state_lock", held := threading.Lock())
     with held:
         supervise.register_user(cluster, timeout_s=0.0)
+
+
+def test_a_running_server_is_watched_while_another_thread_waits_for_one(
+    warm: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervise.ensure_running(warm)
+    monkeypatch.setattr(supervise, "_state_lock", held := threading.Lock())
+    with held:
+        thread = threading.Thread(target=supervise.start_keeper, args=(warm,), daemon=True)
+        thread.start()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+def test_a_server_that_is_starting_is_not_disturbed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "_is_listening", lambda cluster: pytest.fail("asked"))
+    monkeypatch.setattr(supervise.pidfile, "is_starting", lambda cluster: True)
+    assert not supervise._is_answering(cluster)
 
 
 def test_a_server_that_stops_and_does_not_end_is_named(cluster: Cluster) -> None:
