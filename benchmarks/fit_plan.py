@@ -116,7 +116,7 @@ class WishEvidence:
     is_right: bool
 
 
-ASKED = ("cosine", "whole_cosine", "bm25", "word_share", "action", "values", "server_named")
+ASKED = ("cosine", "whole_cosine", "bm25", "word_share", "action", "server_named")
 
 
 def gather(
@@ -203,7 +203,7 @@ def _rate_request(
     found = [(one, context.find_tool(one.tool)) for one in candidates]
     tools = [tool for _, tool in found if tool is not None]
     candidates = [one for one, tool in found if tool is not None]
-    asked = [measure_asked(request, reading, tool) for tool in tools]
+    asked = [measure_asked(request, tool) for tool in tools]
     text = [(one.cosine, one.whole_cosine, one.bm25, one.word_share) for one in candidates]
     coverage = [
         list(measure_coverage(one, how, reading).values())

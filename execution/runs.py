@@ -15,7 +15,7 @@ from execution.changes import RunEvent
 from execution.codes import DONE, RUN_ALREADY_ENDED
 from execution.control import Action, ActionNotPossible
 from execution.planning import parse
-from execution.process.adopted_call import AdoptedCall, CannotAdopt
+from execution.process.adopted_call import AdoptedCall, CannotAdopt, NobodyToAsk
 from execution.process.background import RunProcess
 from execution.process.progress_relay import ProgressRelay, ProgressReport
 from execution.process.run_creation import RunCreation
@@ -23,6 +23,7 @@ from execution.process.watchers import RunWatchers, wait_for_signal
 from execution.run_dependencies import RunDependencies, RunsUnavailable, run_in_database
 from execution.snapshot import RunSnapshot
 from execution.store import commands, leases, views
+from execution.store import runs as run_store
 from execution.store.commands import RunEnded
 from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, CreatedRun, NewRun
 from execution.workflow import RunOptions, Workflow
@@ -39,6 +40,7 @@ __all__ = [
     "AdoptedCall",
     "CannotAdopt",
     "CreatedRun",
+    "NobodyToAsk",
     "RunDependencies",
     "Runs",
     "RunsUnavailable",
@@ -226,7 +228,8 @@ class Runs:
     ) -> None:
         """Send a command to a run, and wait briefly until it is applied.
 
-        Commands are applied in order, once, even if that takes longer than this waits.
+        Commands are applied in order, once, even if that takes longer than this waits. Who aborts
+        the run of a direct call gives up its outcome: the same call is a new one then.
 
         Args:
             caller: The caller.
@@ -251,6 +254,8 @@ class Runs:
             caller, run, action, workflow=workflow, rerun_unknown=rerun_unknown
         )
         await self._wait_until_applied(run, command, action)
+        if action is Action.ABORT:
+            await run_in_database(run_store.mark_delivered, run)
 
     async def follow_events(
         self, caller: Caller, run: UUID, *, after: int = 0

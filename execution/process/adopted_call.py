@@ -16,13 +16,14 @@ class CannotAdopt(Exception):
 
 
 class NobodyToAsk(CallError):
-    """The server answered with questions when its client no longer waited."""
+    """The server needs input for a call that goes on as a run."""
 
     code = "cannot_ask_client"
 
     def __init__(self, tool: str) -> None:
         super().__init__(
-            f"{tool} asked for input after its client had stopped waiting; call it again"
+            f"{tool} asked for input, but a call that goes on as a run has nobody to ask; call it "
+            "again"
         )
 
 

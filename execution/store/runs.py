@@ -353,19 +353,19 @@ def _load_known(row: Mapping[str, Any]) -> CreatedRun | None:
 
 
 def mark_delivered(run: UUID) -> bool:
-    """Mark a direct call's result as delivered; the same call then starts a new run.
+    """Mark a direct call's outcome as delivered, or given up; the same call is a new run then.
 
     Args:
-        run: Its id; no effect on other runs, or on one that has not ended.
+        run: Its id; no effect on other runs.
 
     Returns:
         Whether this was the first time.
     """
-    ended = WorkflowExecution.objects.filter(
-        pk=run, is_direct=True, ended_at__isnull=False, delivered_at__isnull=True
+    undelivered = WorkflowExecution.objects.filter(
+        pk=run, is_direct=True, delivered_at__isnull=True
     )
     # The key identifies the run of the same call; it is never one chosen by the caller.
-    return ended.update(delivered_at=Now(), idempotency_key="") == 1
+    return undelivered.update(delivered_at=Now(), idempotency_key="") == 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,9 @@ def offer_each_step(
         ranked = view.rank(reading, ())
     except (QueryError, RankingUnavailable):
         return found
-    planned = assign_tools.plan_requests(reading, ranked.ranking, build_context(view, ranked))
+    # Reading would take longer than all else of a search.
+    context = replace(build_context(view, ranked), read=None)
+    planned = assign_tools.plan_requests(reading, ranked.ranking, context)
     steps = plan.list_step_tools(ranked.ranking, planned, reading)
     if not steps:
         return found

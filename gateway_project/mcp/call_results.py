@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from execution.call_outcome import CallOutcome
-from gateway_project.mcp import served
+from gateway_project.mcp import client_state, questions, served
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import CONVERTED_KEY, ServerReply
-from tools import ids, ui_pages
+from tools import ids, mcp_tasks, ui_pages
+from tools.catalogue import UnknownTool
 
 META_KEY: Final = "foregate/call"
 
@@ -37,3 +38,27 @@ def expose_result(request: ClientRequest, tool: str, raw: Mapping[str, Any]) -> 
     if ui_pages.find_page(raw):
         raw = {**raw, "_meta": ui_pages.expose_page(raw["_meta"], server)}
     return ServerReply(raw=raw)
+
+
+def is_interim(raw: Mapping[str, Any]) -> bool:
+    """Whether a result ends nothing yet: it asks for input, or is the handle of a task."""
+    return questions.is_input_required(raw) or mcp_tasks.is_task(raw)
+
+
+def name_page(request: ClientRequest, tool: str, reply: ServerReply) -> ServerReply:
+    """Return a tool's result that names its page: what the client called names none."""
+    raw = reply.raw
+    if raw.get("isError") or not client_state.shows_pages(request.ctx):
+        return reply
+    if is_interim(raw) or ui_pages.find_page(raw):
+        return reply
+    try:
+        called = request.effects.catalogue().find_tool(tool, request.caller)
+    except UnknownTool:  # gone meanwhile
+        return reply
+    page = ui_pages.find_page(called.extras)
+    if not page:
+        return reply
+    meta = raw.get("_meta")
+    named = ui_pages.name_page(meta if isinstance(meta, Mapping) else {}, page)
+    return replace(reply, raw={**raw, "_meta": ui_pages.expose_page(named, called.server)})

@@ -7,32 +7,59 @@ Clients of the handshake era receive them on their connection once they are init
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Hashable,
+    Iterator,
+    Mapping,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final, Literal, NoReturn
 
 import mcp_types
 from mcp.server import ServerRequestContext
-from mcp.server.subscriptions import (
-    ListenHandler,
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import (
+    SUBSCRIPTION_ID_META_KEY,
     PromptsListChanged,
     ResourcesListChanged,
     ResourceUpdated,
     ServerEvent,
     ToolsListChanged,
+    event_matches,
+    event_to_notification,
 )
-from mcp.shared.exceptions import MCPError
-from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types import (
+    SubscriptionFilter,
+    SubscriptionsAcknowledgedNotification,
+    SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams,
+)
+from pydantic import BaseModel
 
 from gateway_project.foundation.caller import SessionKey
+from gateway_project.foundation.task_group import TaskGroup
+from tools.mcp_tasks import ID_FIELD
 from tools.resource_uris import ResourceAddress
 from tools.upstream.status import ListName
 
 WatchedResources = Mapping[ResourceAddress, str]
 """Resources that a client watches, each with the URI that the client knows it by."""
 DeliverEvent = Callable[[ServerEvent], None]
+AnnounceTask = Callable[[Mapping[str, Any]], None]
+"""Takes the state of an MCP task as `tasks/get` returns it."""
+FollowTask = Callable[[AnnounceTask], Coroutine[Any, Any, None]]
+"""Announces the state of an MCP task whenever it differs."""
 
+TASK_IDS: Final = "taskIds"
+"""Field of a subscription that the extension `tasks` adds."""
+NO_TASKS: Final[Mapping[str, FollowTask]] = MappingProxyType({})
 MAX_FOLLOWERS: Final = 2_048
 _LIST_EVENTS: Final[Mapping[ListName, ServerEvent]] = {
     "tools": ToolsListChanged(),
@@ -51,6 +78,11 @@ class _Follower:
     deliver: DeliverEvent
     watched_resources: WatchedResources
     get_client: Callable[[], SessionKey | None]
+
+
+class _TaskNotification(BaseModel):
+    method: Literal["notifications/tasks"] = "notifications/tasks"
+    params: dict[str, Any]
 
 
 class ChangeHub:
@@ -120,6 +152,25 @@ class ChangeHub:
             self._followers.discard(follower)
 
 
+class _Outbox:
+    """Notifications that wait for a slow client: of each subject only the newest."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, BaseModel] = {}
+        self._arrived = asyncio.Event()
+
+    def put(self, subject: Hashable, notification: BaseModel) -> None:
+        self._waiting[subject] = notification
+        self._arrived.set()
+
+    async def send_all(self, send: Callable[[Any], Awaitable[None]]) -> NoReturn:
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            while self._waiting:
+                await send(self._waiting.pop(next(iter(self._waiting))))
+
+
 async def notify_legacy_client(
     changes: ChangeHub,
     ctx: ServerRequestContext[Any],
@@ -129,29 +180,19 @@ async def notify_legacy_client(
 ) -> None:
     """Notify a client of the handshake era of changes until its connection ends.
 
-    Equal changes that accumulate while the client is slow are sent once.
-
     Args:
         changes: The hub to follow.
         ctx: Of the client's connection.
         watched: Resources that it watches; may change later.
         client: Returns its `client_key`; None until it has subscribed.
     """
-    waiting: dict[ServerEvent, None] = {}
-    arrived = asyncio.Event()
+    outbox = _Outbox()
 
     def deliver(event: ServerEvent) -> None:
-        waiting[event] = None
-        arrived.set()
+        outbox.put(event, _build_notification(event))
 
     with changes.follow(deliver, watched, client=client):
-        while True:
-            await arrived.wait()
-            arrived.clear()
-            while waiting:
-                event = next(iter(waiting))
-                del waiting[event]
-                await ctx.session.send_notification(_build_notification(event))
+        await outbox.send_all(ctx.session.send_notification)
 
 
 def _build_notification(event: ServerEvent) -> mcp_types.ServerNotification:
@@ -168,42 +209,44 @@ async def serve_listen(
     watched: WatchedResources,
     *,
     client: SessionKey | None,
-) -> SubscriptionsListenResult:
+    tasks: Mapping[str, FollowTask] = NO_TASKS,
+) -> NoReturn:
     """Serve `subscriptions/listen` until the client closes it.
 
     Args:
         changes: The hub to follow.
         ctx: Of the request.
-        params: What the client subscribes to; `watched` overrides its resources.
+        params: What the client subscribes to; `watched` overrides its resources, `tasks` its
+            MCP tasks.
         watched: Resources, each with the URI that the client gave.
         client: `client_key` of the subscriber; None: it subscribes to no resources.
+        tasks: How to follow each MCP task.
     """
-    subscribed = params.notifications.model_copy(
-        update={"resource_subscriptions": list(watched.values()) or None}
+    asked, uris, outbox = params.notifications, frozenset(watched.values()), _Outbox()
+    honored = SubscriptionFilter(
+        tools_list_changed=asked.tools_list_changed or None,
+        prompts_list_changed=asked.prompts_list_changed or None,
+        resources_list_changed=asked.resources_list_changed or None,
+        resource_subscriptions=list(watched.values()) or None,
+        **({TASK_IDS: list(tasks)} if tasks else {}),
     )
-    handler = ListenHandler(_SubscriptionBus(changes, watched, client))
-    return await handler(ctx, params.model_copy(update={"notifications": subscribed}))
+    meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+    send = partial(ctx.session.send_notification, related_request_id=ctx.request_id)
 
+    def deliver(event: ServerEvent) -> None:
+        if event_matches(honored, uris, event):
+            outbox.put(event, event_to_notification(event, meta))
 
-class _SubscriptionBus:
-    """Adapts the hub to the subscription bus that the SDK's handler of one stream expects."""
+    def announce(state: Mapping[str, Any]) -> None:
+        outbox.put(state[ID_FIELD], _TaskNotification(params={**state, "_meta": meta}))
 
-    def __init__(
-        self, changes: ChangeHub, watched: WatchedResources, client: SessionKey | None
-    ) -> None:
-        self._changes = changes
-        self._watched = watched
-        self._client = client
-
-    async def publish(self, event: ServerEvent) -> None:
-        """Publish nothing: changes come from the hub, not from this stream."""
-
-    def subscribe(self, listener: DeliverEvent) -> Callable[[], None]:
-        """Subscribe a listener and return the function that unsubscribes it."""
-        following = self._changes.follow(listener, self._watched, client=lambda: self._client)
-        following.__enter__()
-
-        def unsubscribe() -> None:
-            following.__exit__(None, None, None)
-
-        return unsubscribe
+    with changes.follow(deliver, watched, client=lambda: client):
+        acknowledged = SubscriptionsAcknowledgedNotificationParams(
+            notifications=honored, _meta=meta
+        )
+        await send(SubscriptionsAcknowledgedNotification(params=acknowledged))
+        async with TaskGroup() as group:
+            for follow in tasks.values():
+                group.create_task(follow(announce))
+            await outbox.send_all(send)
+    raise AssertionError  # unreachable: `send_all` does not return

@@ -6,7 +6,7 @@ import difflib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from execution.availability import require_for_models, require_read
 from execution.call_errors import ApprovalRequired
+from execution.run_dependencies import RunsUnavailable
 from execution.view import ApprovalView
 from gateway_project import flow
 from gateway_project.find.answers import ToolDescription
@@ -34,7 +35,6 @@ from gateway_project.mcp import (
     large_results,
     listings,
     meta_tools,
-    questions,
     resource_requests,
     run_calls,
     run_tasks,
@@ -55,7 +55,7 @@ from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs import task_results
 from gateway_project.runs.continued_call import CallContinues
 from gateway_project.runs.direct_call import CallInProgress, UserChannel
-from tools import mcp_tasks, skills, ui_pages
+from tools import mcp_tasks, skills
 from tools.catalogue import CatalogueTool, UnknownTool
 from tools.upstream.request import CALL_METHOD
 from tools.visibility import Visibility
@@ -223,30 +223,11 @@ async def _serve_call(
             meta_tools.READ if only_reads else meta_tools.CALL, args
         ),
     )
-    return _name_page(request, args["tool"], reply)
+    return call_results.name_page(request, args["tool"], reply)
 
 
 def _require_for_models(request: ClientRequest, tool: str) -> None:
     require_for_models(request.effects.catalogue().find_tool(tool, request.caller))
-
-
-def _name_page(request: ClientRequest, tool: str, reply: ServerReply) -> ServerReply:
-    """Return a tool's result that names its page: the tool that was called for it names none."""
-    raw = reply.raw
-    if raw.get("isError") or not client_state.shows_pages(request.ctx):
-        return reply
-    if _is_interim(raw) or ui_pages.find_page(raw):
-        return reply
-    try:
-        called = request.effects.catalogue().find_tool(tool, request.caller)
-    except UnknownTool:  # gone meanwhile
-        return reply
-    page = ui_pages.find_page(called.extras)
-    if not page:
-        return reply
-    meta = raw.get("_meta")
-    named = ui_pages.name_page(meta if isinstance(meta, Mapping) else {}, page)
-    return replace(reply, raw={**raw, "_meta": ui_pages.expose_page(named, called.server)})
 
 
 async def _serve_exposed_call(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
@@ -320,10 +301,11 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
                 patience=patience,
             )
         except _GOING_ON as error:
-            if error.run is None or not offers_task:
-                raise
-            view = await flow.get_run(effects, caller, str(error.run))
-            return await run_tasks.create_task(request, view)
+            if error.run is not None and offers_task:
+                with suppress(RunsUnavailable):  # the error too says which run it is
+                    view = await flow.get_run(effects, caller, str(error.run))
+                    return await run_tasks.create_task(request, view)
+            raise
         if mcp_tasks.is_task(outcome.result.raw):
             return server_tasks.hand_over(request, outcome, is_linkable=linkable)
         return call_results.build_call_reply(request, outcome)
@@ -331,18 +313,13 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
     reply = await request.conclude_request(
         lambda: effects.catalogue().find_tool(tool, caller).tool, operation
     )
-    if _is_interim(reply.raw):
+    if call_results.is_interim(reply.raw):
         return reply
     if wanted is not None:
         raw, link = await smaller_results.reduce_result(effects, caller, reply.raw, wanted)
         meta = {**reply.meta, large_results.META_KEY: link} if link else reply.meta
         reply = replace(reply, raw=raw, meta=meta)
     return await large_results.link_large_result(request, reply, is_text_linkable=linkable)
-
-
-def _is_interim(raw: Mapping[str, Any]) -> bool:
-    """Whether a result ends nothing yet: it asks for input, or is the handle of a task."""
-    return questions.is_input_required(raw) or mcp_tasks.is_task(raw)
 
 
 def _make_user_channel(

@@ -243,13 +243,11 @@ class _ServedHandlers:
         return await handle(self._runtime.readiness, ctx)
 
     async def serve_listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> Any:
-        """Serve `subscriptions/listen`; only resource subscriptions need the runtime.
-
-        The state of MCP tasks is not announced, so that the acknowledgement names none.
-        """
-        if "taskIds" in (params.notifications.model_extra or {}):
+        """Serve `subscriptions/listen`; only resources and MCP tasks need the runtime."""
+        asks_for_tasks = changes.TASK_IDS in (params.notifications.model_extra or {})
+        if asks_for_tasks:
             client_state.require_tasks(ctx)
-        if params.notifications.resource_subscriptions:
+        if asks_for_tasks or params.notifications.resource_subscriptions:
             return await self.serve_request(ctx, params)
         return await changes.serve_listen(
             ctx.lifespan_context.changes, ctx, params, {}, client=None

@@ -57,7 +57,7 @@ async def get_task(request: ClientRequest, task: ServerTask, task_id: str) -> Se
         reply = await large_results.link_large_result(
             request, reply, is_text_linkable=task.is_linkable
         )
-        state["result"] = nest_result(reply)
+        state["result"] = nest_result(call_results.name_page(request, task.tool, reply))
     return ServerReply(raw=state)
 
 

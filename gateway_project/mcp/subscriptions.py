@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 import structlog
-from mcp_types import (
-    EmptyResult,
-    SubscriptionsListenRequestParams,
-    SubscriptionsListenResult,
-)
+from mcp_types import EmptyResult, SubscriptionsListenRequestParams
 
 from gateway_project import pass_through
-from gateway_project.mcp import changes, client_state
+from gateway_project.mcp import changes, client_state, task_requests
 from gateway_project.mcp.changes import ChangeHub
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.pass_through import PassThroughError
@@ -51,10 +47,11 @@ async def unsubscribe(request: ClientRequest, params: Mapping[str, Any]) -> Empt
     return EmptyResult()
 
 
-async def listen(request: ClientRequest, params: Mapping[str, Any]) -> SubscriptionsListenResult:
-    """Serve `subscriptions/listen` with resources among the subscriptions.
+async def listen(request: ClientRequest, params: Mapping[str, Any]) -> NoReturn:
+    """Serve `subscriptions/listen` with resources or MCP tasks among the subscriptions.
 
-    Resources that the caller cannot read are left out of the acknowledgement.
+    The acknowledgement leaves out resources that the caller cannot read, and tasks that are no run
+    of theirs.
     """
     downstream = request.build_downstream()
     asked = SubscriptionsListenRequestParams.model_validate(params, by_name=False)
@@ -65,12 +62,14 @@ async def listen(request: ClientRequest, params: Mapping[str, Any]) -> Subscript
                 await _watch_resource(request, downstream, str(uri), watched)
             except (PassThroughError, UpstreamError) as error:
                 log.info("subscriptions.refused", uri=str(uri), reason=str(error))
-        return await changes.serve_listen(
+        task_ids = (asked.notifications.model_extra or {}).get(changes.TASK_IDS)
+        await changes.serve_listen(
             _get_change_hub(request),
             request.ctx,
             asked,
             watched,
             client=request.caller.client_key,
+            tasks=await task_requests.find_followed(request, task_ids),
         )
     finally:
         with anyio.move_on_after(client_state.CLOSE_TIMEOUT_S, shield=True):

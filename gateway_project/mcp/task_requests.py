@@ -6,14 +6,18 @@ References:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Final
 from uuid import UUID
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from execution.call_errors import CallError
+from execution.run_dependencies import RunsUnavailable
+from execution.store.runs import UnknownRun, parse_run_id
 from execution.view import RunView
 from gateway_project.mcp import (
     call_results,
@@ -25,13 +29,18 @@ from gateway_project.mcp import (
     server_tasks,
     task_ids,
 )
+from gateway_project.mcp.changes import AnnounceTask, FollowTask
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import ServerReply, nest_result
-from gateway_project.mcp.task_ids import ServerTask
+from gateway_project.mcp.task_ids import ServerTask, UnknownTask
 from gateway_project.runs import direct_call
 from gateway_project.runs.plan import ControlResult
 from tools.catalogue import UnknownTool
-from tools.mcp_tasks import COMPLETED, ID_FIELD
+from tools.mcp_tasks import COMPLETED, ENDED, ID_FIELD
+
+MAX_FOLLOWED: Final = 32
+"""Tasks that one stream follows; each is looked at as often as a client would poll."""
+MS_PER_S: Final = 1_000
 
 
 async def get_task(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
@@ -68,6 +77,38 @@ async def cancel_task(request: ClientRequest, params: Mapping[str, Any]) -> Serv
     return ServerReply(raw={})
 
 
+async def find_followed(request: ClientRequest, listed: object) -> dict[str, FollowTask]:
+    """Return how to follow the tasks of runs among those that a client lists, by id.
+
+    No others: a server's task is followed at the server alone.
+    """
+    followed: dict[str, FollowTask] = {}
+    for task_id in listed[:MAX_FOLLOWED] if isinstance(listed, list) else ():
+        try:
+            run = str(parse_run_id(str(task_id)))
+            await run_tasks.load_run(request, run)
+        except (CallError, UnknownRun, UnknownTask):
+            continue
+        followed[run] = partial(_follow_run, request, run)
+    return followed
+
+
+async def _follow_run(request: ClientRequest, run: str, announce: AnnounceTask) -> None:
+    """Announce the state of a run's task whenever it differs, until it has ended."""
+    state: Mapping[str, Any] = {}
+    while state.get("status") not in ENDED:
+        try:
+            current = (await get_task(request, {ID_FIELD: run})).raw
+        except RunsUnavailable:  # it may be back before the client asks
+            current = state
+        except UnknownTask:  # deleted
+            return
+        if current != state:
+            announce(current)
+        state = current
+        await asyncio.sleep(state.get("pollIntervalMs", run_tasks.POLL_INTERVAL_MS) / MS_PER_S)
+
+
 def _find_task(request: ClientRequest, params: Mapping[str, Any]) -> ServerTask | str:
     """Return the task that a request is about: a server's, or the id of a run.
 
@@ -96,4 +137,5 @@ async def _build_result(request: ClientRequest, view: RunView) -> ServerReply:
     except UnknownTool:  # gone meanwhile
         schema = None
     reply = call_results.build_call_reply(request, outcome)
-    return await large_results.link_large_result(request, reply, is_text_linkable=schema is None)
+    reply = await large_results.link_large_result(request, reply, is_text_linkable=schema is None)
+    return call_results.name_page(request, outcome.tool, reply)

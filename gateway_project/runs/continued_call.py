@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,22 +13,20 @@ import structlog
 
 from execution.call import CallOutcome
 from execution.call_errors import CallError
-from execution.planning.parse import InvalidWorkflow
-from execution.run_dependencies import RunsUnavailable
-from execution.runs import AdoptedCall, CannotAdopt
-from execution.store.runs import TooManyRuns
+from execution.runs import AdoptedCall, NobodyToAsk
 from execution.workflow import RunOptions
 from gateway_project.effects import Effects
 from gateway_project.foundation import json_size
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_message_thread
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.runs.direct_call import Patience, plan_admitted_call
 from gateway_project.runs.request import MAX_WAIT_S
-from tools.catalogue import Catalogue, UnknownTool
+from tools.catalogue import Catalogue
+from tools.upstream.errors import UpstreamRefused
 from tools.upstream.request import ProgressListener, UpstreamRequest
 
-_OBSTACLES = CallError, CannotAdopt, InvalidWorkflow, RunsUnavailable, TooManyRuns, UnknownTool
-"""What may keep a call from becoming a run, beside problems of its plan."""
+MakeCall = Callable[[UpstreamRequest], Awaitable[CallOutcome]]
 
 log = structlog.get_logger(__name__)
 
@@ -57,13 +55,14 @@ async def call_with_patience(
     request: UpstreamRequest,
     catalogue: Catalogue,
     *,
-    make_call: Callable[[UpstreamRequest], Coroutine[Any, Any, CallOutcome]],
+    make_call: MakeCall,
     patience: Patience,
 ) -> CallOutcome:
     """Make a call, and let it go on as a run if it takes longer than its client waits.
 
-    If it cannot, it is waited for, as without patience. Cancelling this cancels the call, unless
-    it has become a run.
+    If it cannot, it is waited for, as without patience. A result that is there before the run is
+    the answer all the same; the run then ends with it at once. Cancelling this cancels the call,
+    unless its hand-over has begun and a run comes of it.
 
     Args:
         effects: Runs and digests.
@@ -77,19 +76,32 @@ async def call_with_patience(
         CallContinues: If it goes on.
     """
     wait = _ClientWait(patience)
-    sending = asyncio.create_task(make_call(wait.watch(request)), name="patient call")
-    goes_on = False
+    sending = asyncio.create_task(wait.send(request, make_call), name="patient call")
+    handing_over: asyncio.Task[UUID | None] | None = None
     try:
         if not await wait.until_over(sending):
-            run = await _continue_as_run(effects, caller, request, wait, sending, catalogue)
-            if run is not None:
-                goes_on = True
+            handing_over = asyncio.create_task(
+                _continue_as_run(effects, caller, request, wait, sending, catalogue),
+                name="hand-over of a call",
+            )
+            await asyncio.wait({sending, handing_over}, return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done() and (run := handing_over.result()) is not None:
                 raise CallContinues(request.tool, run, wait_s=patience.call_s)
         return await sending
     finally:
-        if not (goes_on or sending.done()):
+        if handing_over is not None:
+            handing_over.add_done_callback(partial(_cancel_unless_continued, sending))
+        elif not sending.done():
             sending.cancel()
             await asyncio.wait({sending})
+
+
+def _cancel_unless_continued(
+    sending: asyncio.Task[CallOutcome], handing_over: asyncio.Task[UUID | None]
+) -> None:
+    """Cancel a call that nobody waits for, if no run came of its hand-over."""
+    if handing_over.cancelled() or handing_over.result() is None:
+        sending.cancel()
 
 
 class _ClientWait:
@@ -100,6 +112,21 @@ class _ClientWait:
         self._listener: ProgressListener | None = None
         self._limit: asyncio.Timeout | None = None
         self._open_questions = 0
+        self._is_answered = False
+        self._was_asked_in_vain = False
+
+    async def send(self, request: UpstreamRequest, make_call: MakeCall) -> CallOutcome:
+        """Make a call, watched.
+
+        Raises:
+            NobodyToAsk: If its server refuses it for want of what it could ask nobody any more.
+        """
+        try:
+            return await make_call(self.watch(request))
+        except UpstreamRefused as refusal:
+            if self._was_asked_in_vain:
+                raise NobodyToAsk(request.tool) from refusal
+            raise
 
     def watch(self, request: UpstreamRequest) -> UpstreamRequest:
         """Return the call with its reports and questions passing through here."""
@@ -121,7 +148,7 @@ class _ClientWait:
 
     def forward_progress(self, listener: ProgressListener) -> None:
         """Have reports go to a listener instead of the client, which has its answer."""
-        self._listener = listener
+        self._listener, self._is_answered = listener, True
 
     async def _report(self, progress: float, total: float | None, message: str | None) -> None:
         if self._listener is None:
@@ -141,6 +168,9 @@ class _ClientWait:
         self._start_anew()
         try:
             return await ask(method, params)
+        except Exception:
+            self._was_asked_in_vain = self._is_answered
+            raise
         finally:
             self._open_questions -= 1
             self._start_anew()
@@ -180,8 +210,8 @@ async def _continue_as_run(
         started = await effects.runs.start(
             caller, planned, options=RunOptions(), is_direct=True, adopts=adopted
         )
-    except _OBSTACLES as error:
-        log.warning("call.cannot_continue", tool=request.tool, reason=repr(error))
+    except Exception as error:  # noqa: BLE001 - top of a task; the call is waited for instead
+        log.warning("call.cannot_continue", tool=request.tool, reason=summarize_error(error))
         return None
     log.info("call.continues", tool=prepared.tool, run=str(started.run))
     return started.run

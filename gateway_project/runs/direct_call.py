@@ -148,12 +148,13 @@ async def conclude_call(
 
 
 async def deliver_outcome(view: RunView) -> CallOutcome:
-    """Return the outcome of the call of a run at rest; the same call is a new one then.
+    """Return the outcome of the call of a run at rest; once it has ended, it counts as delivered.
 
     Raises:
         DirectCallFailed: If there is no result.
     """
-    await run_in_database(run_store.mark_delivered, view.id)  # no-op unless the run has ended
+    if view.status.is_final:
+        await run_in_database(run_store.mark_delivered, view.id)
     return _build_outcome(view, view.tasks[0])
 
 

@@ -104,7 +104,7 @@ async def test_a_question_that_nobody_is_left_to_answer_fails_it(home, sealer):
         flight.answer.set_result({"resultType": "input_required", "inputRequests": {}})
         view = await ended(runs, run)
     assert view.tasks[0].error_code == "cannot_ask_client"
-    assert "had stopped waiting" in view.tasks[0].error
+    assert "has nobody to ask" in view.tasks[0].error
 
 
 async def test_aborting_the_run_cancels_the_call(home, sealer):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Literal
 
-from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
-from mcp_types import CallToolResult, Request, Result
+from mcp.client.extension import (
+    ClaimContext,
+    ClientExtension,
+    NotificationBinding,
+    ResultClaim,
+)
+from mcp_types import CallToolResult, NotificationParams, Request, Result
 from pydantic import ConfigDict, RootModel
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -16,6 +22,12 @@ class Handle(Result):
 
     model_config = ConfigDict(extra="allow")
     result_type: Literal["task"] = "task"
+
+
+class _State(NotificationParams):
+    """The state of a task, as it is announced."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class _Request(Request[dict[str, Any], str]):
@@ -31,12 +43,21 @@ class FollowsTasks(ClientExtension):
 
     Attributes:
         states: What it was told.
+        announced: States that it did not ask for.
     """
 
     identifier = EXTENSION
 
     def __init__(self) -> None:
         self.states: list[dict[str, Any]] = []
+        self.announced: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def notifications(self) -> list[NotificationBinding[Any]]:
+        async def take(state: _State) -> None:
+            self.announced.put_nowait(state.model_dump(by_alias=True))
+
+        method = "notifications/tasks"
+        return [NotificationBinding(method=method, params_type=_State, handler=take)]
 
     def claims(self) -> list[ResultClaim[Any]]:
         return [ResultClaim(result_type="task", model=Handle, resolve=self._follow)]

@@ -1,7 +1,8 @@
 """Direct calls that outlast their clients' patience, over real runs and a pool in memory."""
 
 import asyncio
-from contextlib import asynccontextmanager
+import threading
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -14,16 +15,18 @@ from execution.call_errors import DeadlineExceeded
 from execution.control import Action
 from execution.models import WorkflowExecution
 from execution.run_dependencies import RunsUnavailable
+from execution.store import runs as run_store
 from execution.store.runs import TooManyRuns, UnknownRun
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.mcp.parking import open_parking
 from gateway_project.runs import continued_call
 from gateway_project.runs.continued_call import CallContinues, _ClientWait
 from gateway_project.runs.direct_call import Patience
-from tests.execution.run_setup import ADMIN, ended, means, process, until
+from tests.execution.run_setup import ADMIN, ended, means, process, until, until_stored
 from tests.gateway.catalogues import FakeUpstream, catalogue, text_result, tool
 from tests.patience import PATIENCE_S
 from tools.upstream.downstream import Downstream
+from tools.upstream.errors import UpstreamRefused
 from tools.upstream.request import UpstreamRequest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
@@ -93,6 +96,28 @@ def count_runs():
     return WorkflowExecution.objects.count()
 
 
+def load_statuses():
+    return list(WorkflowExecution.objects.values_list("status", flat=True))
+
+
+@pytest.fixture
+def hanging(monkeypatch):
+    """Have the database take no run before a test lets it: set `begun` and wait for `go_on`."""
+    create = run_store.create_run
+    made = SimpleNamespace(begun=threading.Event(), go_on=threading.Event(), error=None)
+
+    def create_late(*args, **named):
+        made.begun.set()
+        made.go_on.wait(PATIENCE_S)
+        if made.error is not None:
+            raise made.error
+        return create(*args, **named)
+
+    monkeypatch.setattr(run_store, "create_run", create_late)
+    yield made
+    made.go_on.set()
+
+
 async def test_a_call_that_ends_in_time_leaves_no_run(home, sealer):
     async with world(home, sealer) as behind:
         behind.gate.set()
@@ -132,13 +157,6 @@ async def test_two_persons_calls_become_runs_of_their_own(home, sealer):
         with pytest.raises(UnknownRun):
             await behind.runs.load_view(ADMIN, theirs.run)
     assert [called.caller.user for called in behind.upstream.calls] == ["admin", "bob"]
-
-
-async def test_large_arguments_go_on_too(home, sealer):
-    async with world(home, sealer) as behind:
-        continues = await behind.continues(arguments={"text": "x" * 300_000})
-        behind.gate.set()
-        assert (await ended(behind.runs, continues.run)).status == "succeeded"
 
 
 async def test_aborting_its_run_cancels_it_at_its_server(home, sealer):
@@ -183,6 +201,48 @@ async def test_a_call_that_cannot_become_a_run_is_waited_for(home, sealer, error
     assert len(behind.upstream.calls) == 1
 
 
+async def test_a_result_does_not_wait_for_a_database_that_hangs(home, sealer, hanging):
+    async with world(home, sealer) as behind:
+        calling = asyncio.create_task(behind.call(SHORT))
+        await until(hanging.begun.is_set)
+        behind.gate.set()
+        outcome = await calling
+        assert outcome.result.raw["content"][0]["text"] == "written"
+        hanging.go_on.set()
+        await until_stored(lambda: load_statuses() == ["succeeded"])
+    assert len(behind.upstream.calls) == 1
+
+
+async def test_a_client_that_leaves_during_the_hand_over_leaves_the_call_to_its_run(
+    home, sealer, hanging
+):
+    async with world(home, sealer) as behind:
+        calling = asyncio.create_task(behind.call(SHORT))
+        await until(hanging.begun.is_set)
+        calling.cancel()
+        await asyncio.wait({calling})
+        assert calling.cancelled()
+        hanging.go_on.set()
+        await until_stored(lambda: load_statuses() == ["running"])
+        assert not behind.upstream.cancelled.is_set()
+        behind.gate.set()
+        await until_stored(lambda: load_statuses() == ["succeeded"])
+    assert len(behind.upstream.calls) == 1
+
+
+async def test_a_call_is_cancelled_once_neither_a_client_nor_a_run_has_it(home, sealer, hanging):
+    hanging.error = TooManyRuns()
+    async with world(home, sealer) as behind:
+        calling = asyncio.create_task(behind.call(SHORT))
+        await until(hanging.begun.is_set)
+        calling.cancel()
+        await asyncio.wait({calling})
+        assert not behind.upstream.cancelled.is_set(), "there may be a run yet"
+        hanging.go_on.set()
+        await behind.upstream.cancelled.wait()
+    assert await run_in_database_thread(count_runs) == 0
+
+
 async def test_a_gateway_that_leaves_runs_to_workers_waits_for_its_calls(home, sealer):
     async with world(home, sealer, is_executor=False) as behind:
         calling = asyncio.create_task(behind.call(SHORT))
@@ -206,6 +266,29 @@ async def test_progress_goes_to_the_client_only_as_long_as_it_waits(home, sealer
         assert reports == []
         await behind.call(LONG, progress=report)
     assert reports == [(1, 1, "ready")]
+
+
+async def refuse_to_ask(_method, _params):
+    raise MCPError(-32603, "the client no longer waits for this call")
+
+
+async def test_a_question_after_the_hand_over_fails_it_as_one_that_cannot_be_asked(home, sealer):
+    async with world(home, sealer) as behind:
+
+        async def ask_and_fail(called, _progress):
+            await behind.gate.wait()
+            with suppress(MCPError):
+                await called.downstream.ask("elicitation/create", {})
+            raise UpstreamRefused(server="s", rpc_code=-32603, rpc_message="cannot go on")
+
+        behind.upstream.answer = ask_and_fail
+        continues = await behind.continues(downstream=Downstream(ask=refuse_to_ask))
+        behind.gate.set()
+        view = await ended(behind.runs, continues.run)
+        assert view.tasks[0].error_code == "cannot_ask_client"
+        assert "has nobody to ask" in view.tasks[0].error
+        with pytest.raises(UpstreamRefused):
+            await behind.call(LONG, downstream=Downstream(ask=refuse_to_ask))
 
 
 # What prolongs a wait; its end is looked at, not waited for.

@@ -7,23 +7,24 @@ from typing import Any
 
 import pytest
 
-from execution import call
 from execution.call import ApprovalRequired, InvalidArguments
+from execution.control import Action
 from execution.models import Approval, WorkflowExecution
 from execution.run_dependencies import RunsUnavailable
 from execution.runs import Runs
+from execution.status import RunStatus, TaskStatus
 from execution.store import approvals
 from gateway_project import flow
-from gateway_project.foundation import computing, schema
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.schema_steps import MAX_LOOP_STEPS
 from gateway_project.runs import direct_call
 from gateway_project.runs.direct_call import CallInProgress, DirectCallFailed, UserChannel
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.control_run import RunControl, control_run
 from tests.execution.asking import late
 from tests.execution.run_setup import ADMIN, means, process
-from tests.gateway.catalogues import FakeUpstream, catalogue, tool
+from tests.gateway import run_views
+from tests.gateway.catalogues import FakeUpstream, catalogue, never, tool
 from tests.patience import PATIENCE_S
 from tools.danger import Danger
 from tools.upstream.errors import ServerExited
@@ -233,6 +234,41 @@ async def test_a_server_that_dies_during_the_call_is_reported_with_its_code(home
         assert len(behind.upstream.calls) == 1
 
 
+@pytest.mark.parametrize("is_approved", [False, True])
+async def test_a_call_whose_caller_aborted_it_is_a_new_one(home, sealer, is_approved):
+    async with world(home, sealer, FakeUpstream(answer=never)) as behind:
+        first = await behind.asked()
+        if is_approved:
+            await decide(first.approval)
+            await behind.upstream.called.wait()
+        await behind.runs.control(ADMIN, first.run, Action.ABORT)
+        again = await behind.asked()
+        assert again.run != first.run
+        assert (await behind.asked()).run == again.run
+
+
+async def test_a_call_that_a_person_aborted_says_so_once(home, sealer):
+    async with world(home, sealer) as behind:
+        first = await behind.asked()
+        abort = RunControl(action=Action.ABORT)
+        await run_in_database_thread(control_run, ADMIN, first.run, abort, sealer=sealer)
+        await behind.runs.wait(ADMIN, first.run, wait_s=PATIENCE_S)
+        assert (await behind.failed()).code == "run_aborted"
+        await behind.asked()
+
+
+async def test_an_unknown_outcome_is_not_taken_for_delivered(monkeypatch):
+    async def refuse(*_args):
+        raise AssertionError
+
+    monkeypatch.setattr(direct_call, "run_in_database", refuse)
+    unknown = run_views.view(
+        run_views.task("call", TaskStatus.UNKNOWN), status=RunStatus.UNKNOWN, is_direct=True
+    )
+    with pytest.raises(DirectCallFailed, match="ended as unknown"):
+        await direct_call.deliver_outcome(unknown)
+
+
 async def test_reading_a_run_does_not_consume_its_result(home, sealer):
     async with world(home, sealer) as behind:
         required = await behind.asked()
@@ -283,36 +319,3 @@ async def test_without_a_database_approval_is_impossible_and_nothing_is_called(s
     with pytest.raises(RunsUnavailable):
         await behind.call()
     assert behind.upstream.calls == []
-
-
-async def test_costly_arguments_are_validated_once_before_the_call(home, sealer, monkeypatch):
-    judged = []
-    validate = schema.validate_arguments
-
-    def watched(*args, **more):
-        if more["steps"]._limit != MAX_LOOP_STEPS:
-            judged.append(more["cache_key"])
-        return validate(*args, **more)
-
-    monkeypatch.setattr(schema, "validate_arguments", watched)
-    arguments = {"path": "/judged-once", "rest": list(range(2_000))}
-    channel, _ = saying(approve=True)
-    async with world(home, sealer) as behind:
-        request = UpstreamRequest.to_call("delete_file", arguments)
-        with pytest.raises(ApprovalRequired):
-            await call.call(
-                request, caller=ADMIN, catalogue=behind.known, upstream=behind.upstream
-            )
-        await behind.call(arguments, user_channel=channel)
-        assert [seen.arguments for seen in behind.upstream.calls] == [arguments]
-    assert judged == ["direct"]
-
-
-async def test_a_small_call_is_validated_without_a_thread(home, sealer, monkeypatch):
-    async def refuse(*_args, **_more):
-        raise AssertionError
-
-    for place in (computing, direct_call):
-        monkeypatch.setattr(place, "run_in_validation_thread", refuse)
-    async with world(home, sealer) as behind:
-        assert (await behind.asked()).approval

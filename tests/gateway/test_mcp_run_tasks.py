@@ -1,18 +1,27 @@
 """Runs as MCP tasks of clients that follow them, and as answers to all others."""
 
+import asyncio
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
+from mcp_types import SubscriptionsAcknowledgedNotification
 
 from execution.control import Action, ActionNotPossible
+from execution.run_dependencies import RunsUnavailable
 from execution.status import RunStatus, TaskStatus
 from gateway_project.foundation.caller import SCOPE_ALL
-from gateway_project.mcp import consent, task_requests
+from gateway_project.mcp import consent, run_tasks, task_ids, task_requests
+from gateway_project.mcp.results import ServerReply
+from gateway_project.mcp.task_ids import ServerTask, UnknownTask
+from tests.gateway.catalogues import catalogue, tool
 from tests.gateway.run_requests import FLOW, called, run_done
 from tests.gateway.run_views import RUN, approval, task, text, view
 from tests.gateway.task_clients import EXTENSION, FollowsTasks, ask, call
+from tests.patience import PATIENCE_S
+from tools.upstream.result import UpstreamResult
 
 KEY = f"approval-{UUID(int=9)}"
 UNKNOWN_IDS = [str(UUID(int=8)), "made-up", "gAAAAA", "é", ""]
@@ -164,13 +173,6 @@ async def test_the_status_of_a_run_is_one_of_a_task(following, world, status, sh
         assert state["result"]["structuredContent"]["status"] == status.value
 
 
-async def test_results_are_read_only_once_they_are_shown(following, world):
-    world.runs.known = view(task("log", TaskStatus.RUNNING), status=RunStatus.RUNNING)
-    async with following() as client:
-        await ask(client, "tasks/get", taskId=str(RUN))
-    assert world.runs.read == [False]
-
-
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 @pytest.mark.parametrize("task_id", UNKNOWN_IDS)
 async def test_unknown_and_foreign_tasks_are_refused_alike(following, method, task_id):
@@ -289,6 +291,30 @@ async def test_the_result_of_a_call_s_run_is_that_of_the_call(following, world, 
     assert failed["result"]["_meta"]["foregate/error"]["code"] == "rejected"
 
 
+@pytest.mark.parametrize("shows_pages", [True, False])
+async def test_a_task_s_result_names_the_page_of_its_tool_as_the_call_s_would(
+    connect, world, monkeypatch, shows_pages
+):
+    async def ignore(*_anything):
+        return None
+
+    async def answer(_called):
+        return {"status": "completed", "result": text("noon")}
+
+    monkeypatch.setattr(task_requests.direct_call, "run_in_database", ignore)
+    page = {"_meta": {"ui": {"resourceUri": "ui://clock/face.html"}}}
+    world.catalogue = catalogue(tool("clock:tell", extras=page))
+    done = replace(task("call", result=text("noon")), tool="clock:tell")
+    world.runs.known, world.requests.answer = view(done, is_direct=True), answer
+    of_server = ServerTask(tool="clock:tell", task="t-1", is_linkable=True)
+    sealed = task_ids.seal_id(world.sealer, world.caller, of_server)
+    host = [advertise("io.modelcontextprotocol/ui", {})] if shows_pages else []
+    async with connect(extensions=[FollowsTasks(), *host]) as client:
+        states = [await ask(client, "tasks/get", taskId=one) for one in (str(RUN), sealed)]
+    shown = {"resourceUri": "ui://foregate/clock/clock%2Fface.html"} if shows_pages else None
+    assert [one["result"].get("_meta", {}).get("ui") for one in states] == [shown] * 2
+
+
 async def test_a_call_that_awaits_approval_is_a_task_at_once(following, world, decided):
     """The client's user is asked by the task, not in the middle of the call."""
     tool = next(iter(world.catalogue.tools.values()))
@@ -326,3 +352,77 @@ async def test_a_stream_of_changes_of_tasks_is_refused_to_who_cannot_follow_them
         with pytest.raises(MCPError) as refusal:
             await ask(client, "subscriptions/listen", notifications={"taskIds": [str(RUN)]})
     assert refusal.value.error.code == -32021
+
+
+async def test_a_run_that_cannot_be_read_is_named_by_the_error_instead_of_a_task(following, world):
+    gate = asyncio.Event()
+
+    async def answer(_called, _progress):
+        await gate.wait()
+        return UpstreamResult(raw=text("late"))
+
+    async def load_view(*_given, **_options):
+        raise RunsUnavailable(OSError("away"))
+
+    world.upstream.answer, world.call_patience_s, world.runs.load_view = answer, 0.01, load_view
+    async with following() as client:
+        result = await call(client, "call_tool", tool="git:git_status")
+        gate.set()
+    error = result["_meta"]["foregate/error"]
+    assert (error["code"], error["run_id"]) == ("call_continues", str(RUN))
+
+
+async def test_changes_of_tasks_are_announced_on_a_stream_until_they_end(
+    connect, world, monkeypatch
+):
+    monkeypatch.setattr(run_tasks, "POLL_INTERVAL_MS", 10)
+    world.runs.known = view(task("log", TaskStatus.PENDING), status=RunStatus.RUNNING)
+    tasks, acknowledged = FollowsTasks(), asyncio.get_running_loop().create_future()
+
+    async def listen(message):
+        if isinstance(message, SubscriptionsAcknowledgedNotification):
+            acknowledged.set_result(message.params.notifications.model_extra)
+
+    async with connect(extensions=[tasks], message_handler=listen) as client:
+        ids = [str(RUN), *UNKNOWN_IDS, 7]
+        stream = asyncio.create_task(
+            ask(client, "subscriptions/listen", notifications={"taskIds": ids})
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            assert await acknowledged == {"taskIds": [str(RUN)]}
+            first = await tasks.announced.get()
+            state = await ask(client, "tasks/get", taskId=str(RUN))
+            assert strip_envelope(first) == strip_envelope(state)
+            world.runs.known = run_done(world.runs.known)
+            last = await tasks.announced.get()
+        state = await ask(client, "tasks/get", taskId=str(RUN))
+        assert strip_envelope(last) == strip_envelope(state)
+        assert last["result"]["structuredContent"]["status"] == "succeeded"
+        stream.cancel()
+        await asyncio.wait({stream})
+    assert tasks.announced.empty(), "nothing is announced twice"
+
+
+def strip_envelope(state):
+    """Return what a task's state says, without what belongs to its message."""
+    return {key: state[key] for key in state if key not in ("_meta", "resultType")}
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_a_task_is_announced_once_for_each_change_also_after_an_outage(
+    monkeypatch, is_deleted
+):
+    working = {"status": "working", "pollIntervalMs": 0}
+    ended = UnknownTask() if is_deleted else {**working, "status": "completed"}
+    looks = iter([working, RunsUnavailable(OSError("away")), working, ended])
+
+    async def look(_request, _params):
+        found = next(looks)
+        if isinstance(found, Exception):
+            raise found
+        return ServerReply(raw=found)
+
+    monkeypatch.setattr(task_requests, "get_task", look)
+    announced = []
+    await task_requests._follow_run(None, str(RUN), announced.append)
+    assert announced == ([working] if is_deleted else [working, ended])

@@ -41,17 +41,6 @@ def test_direct_relations_are_listed_both_ways_by_confidence():
     assert found.backward.shortest.confidence == 0.9
 
 
-def test_a_path_has_its_hops_and_the_product_of_their_confidence():
-    found = explained(relation(1, 3, confidence=0.8), relation(3, 2, "depends_on", 0.5))
-    path = found.forward.shortest
-    assert path.tools == (1, 3, 2)
-    assert not path.is_direct
-    assert [hop.text for hop in path.hops] == ["s:1 comes before s:3", "s:3 requires s:2"]
-    assert path.confidence == pytest.approx(0.4)
-    assert found.backward.shortest is None
-    assert found.relations == ()
-
-
 def test_the_strongest_path_may_be_longer_than_the_shortest():
     found = explained(
         relation(1, 2, confidence=0.1),

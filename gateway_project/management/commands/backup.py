@@ -26,10 +26,10 @@ class Command(BaseCommand):
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
         with refusing(BackupError, DatabaseUnavailable):
-            done = create_backup(file)
+            path = create_backup(file)
+        size_bytes = path.stat().st_size
         if options["json"]:
-            values = {"path": str(done.path), "size_bytes": done.size_bytes}
-            self.stdout.write(json.dumps(values))
+            self.stdout.write(json.dumps({"path": str(path), "size_bytes": size_bytes}))
         else:
-            self.stdout.write(f"Saved {done.size_bytes:,} bytes to {done.path}")
+            self.stdout.write(f"Saved {size_bytes:,} bytes to {path}")
             self.stdout.write("Its sealed secrets need the keys in the home folder: keep both.")

@@ -54,8 +54,8 @@ class Command(BaseCommand):
         warnings = [problem for problem in problems if problem]
         if options["json"]:
             values = {
-                "path": str(done.path),
-                "size_bytes": done.size_bytes,
+                "path": str(file.absolute()),
+                "size_bytes": file.stat().st_size,
                 "migrated": list(done.migrated),
                 "replaced": str(done.replaced) if done.replaced else None,
                 "held_runs": done.held_runs,
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             }
             self.stdout.write(json.dumps(values))
             return
-        self.stdout.write(f"Restored {done.path}")
+        self.stdout.write(f"Restored {file.absolute()}")
         if done.replaced:
             self.stdout.write(f"Saved what it replaced to {done.replaced}")
         if done.migrated:

@@ -81,21 +81,23 @@ class Command(BaseCommand):
 
     def _move_data(self, cluster: Cluster, programs: str | None) -> None:
         """Move the embedded database to this version's PostgreSQL, if another wrote it."""
-        if major_upgrade.find_old_major(cluster) is None:
+        old_major = major_upgrade.find_old_major(cluster)
+        if old_major is None:
             return
         with show_progress() as report:
-            moved = major_upgrade.move_data(
-                cluster, programs=programs, report=report, say=self._say
+            notes = major_upgrade.move_data(
+                cluster, old_major, programs=programs, report=report, say=self._say
             )
+        kept = major_upgrade.find_kept(cluster, old_major)
         self._say(f"The data is PostgreSQL {binaries.MAJOR}'s now.")
-        for note in moved.notes:
-            self._say(f"Left in {moved.kept}: {note}")
+        for note in notes:
+            self._say(f"Left in {kept}: {note}")
         newer = f"{cluster.data_folder}-{binaries.MAJOR}"
         self._say(
-            f"The data of PostgreSQL {moved.old_major} is kept as it was, in {moved.kept}. Once "
+            f"The data of PostgreSQL {old_major} is kept as it was, in {kept}. Once "
             "all is well: manage.py upgrade --remove-old\n"
             "To go back, without what happens from now on: end all clients, install the earlier "
-            f"version, then mv {cluster.data_folder} {newer} && mv {moved.kept} "
+            f"version, then mv {cluster.data_folder} {newer} && mv {kept} "
             f"{cluster.data_folder}"
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
@@ -35,6 +36,16 @@ _CODE_HINT: Final = re.compile(
 )
 _UNIT_PHRASE: Final = re.compile(r"\b(?:in|as an?|as) ([a-z]+)\b|\(([a-z]+)\)", re.IGNORECASE)
 _TIME_ZONE: Final = re.compile(TIME_ZONE)
+_JOINED: Final = tuple(
+    (normalize_words(first.split()), mark, normalize_words(second.split()))
+    for first, mark, second in (
+        ("owner org organization organisation", "/", "repo repository"),
+        ("host hostname", ":", "port"),
+        ("latitude lat", ",", "longitude lon lng"),
+        ("schema", ".", "table"),
+    )
+)
+"""Names of two parameters whose values people write as one, and what stands between these."""
 DATE_WORDS: Final = normalize_words(["date", "day", "checkin", "checkout", "birthday"])
 
 
@@ -82,6 +93,42 @@ def takes_time_zone(parameter: ToolParameter) -> bool:
 def takes_joined_list(parameter: ToolParameter) -> bool:
     """Whether a parameter takes a list as one comma-separated text."""
     return parameter.is_text and "comma" in parameter.description.lower()
+
+
+def split_joined(
+    parameters: Iterable[ToolParameter], stated: Mapping[str, StatedValue]
+) -> dict[str, StatedValue]:
+    """Return the parts, by parameter, of what is written as one value for two of them.
+
+    Args:
+        parameters: Of a tool.
+        stated: What is stated for some of them, by name.
+
+    Example:
+        >>> from graph.suggestion.binding.schemas import load_schema
+        >>> from graph.suggestion.binding.steps import BindTool
+        >>> from graph.suggestion.binding.values import extract_values
+        >>> schema = {"properties": {"owner": {"type": "string"}, "repo": {"type": "string"}}}
+        >>> tool = BindTool(pk=1, tool="a:b", name="b", input_schema=schema)
+        >>> both = load_schema(tool).parameters.values()
+        >>> found = split_joined(both, {"repo": extract_values("acme/web")[0]})
+        >>> {name: one.text for name, one in found.items()}
+        {'owner': 'acme', 'repo': 'web'}
+    """
+    parts = {}
+    for first, mark, second in _JOINED:
+        pair = [
+            [one.name for one in parameters if one.name_words <= words]
+            for words in (first, second)
+        ]
+        named = [names[0] for names in pair if len(names) == 1]
+        wholes = {stated[name].text: stated[name] for name in named if name in stated}
+        for text, whole in wholes.items():
+            values = text.split(mark)
+            if len(named) == len(values) == 2 and len(wholes) == 1 and all(values):
+                for name, value in zip(named, values, strict=True):
+                    parts[name] = replace(whole, text=value, value=value, kind=ValueKind.PHRASE)
+    return parts
 
 
 def convert_value(parameter: ToolParameter, value: StatedValue) -> Any:

@@ -178,7 +178,7 @@ def _digest(schema: Mapping[str, Any], about: str) -> str:
 
 
 def _read_schema(published: object, key: str, about: str) -> ArgumentSchema:
-    root = schema_normalise.normalise(published).schema
+    root = schema_normalise.normalise(published)
     required = tuple(root.get("required", ()))
     fields = list((root.get("properties") or {}).items())
     if len(fields) > MAX_PARAMETERS:

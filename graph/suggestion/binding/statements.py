@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value
+from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, split_joined
 from graph.suggestion.binding.instances import find_listed, list_conjunctions
 from graph.suggestion.binding.orders import is_grave, is_ordered
 from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
@@ -184,9 +184,21 @@ class _Task:
                 heapq.heappush(waiting, (-confidence, number))
                 continue
             self._bind_value(asked[number][0], confidence, spans)
+        self._split_joined([parameter for parameter, _ in asked])
         for parameter, answer in asked:
             self._bind_member(parameter, answer)
         return self.found
+
+    def _split_joined(self, parameters: Sequence[ToolParameter]) -> None:
+        """Give each of two parameters its part of what is written as one value: "acme/web"."""
+        stated = {name: one.stated for name, one in self.found.items() if one.stated}
+        least = min((one.confidence for one in self.found.values()), default=0.0)
+        parts = split_joined(parameters, stated)
+        for parameter in parameters:
+            part = parts.get(parameter.name)
+            value = convert_value(parameter, part) if part else NOT_CONVERTIBLE
+            if part and value is not NOT_CONVERTIBLE:
+                self._add(parameter, value, least, part)
 
     @property
     def _least(self) -> float:

@@ -1,4 +1,4 @@
-"""Find the tools that may serve each request of an intent: by meaning, words, action, values."""
+"""Find the tools that may serve each request of an intent: by meaning, words, action, reading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.suggestion.workflow.request_fit import list_kinds, measure_action, measure_values
+from graph.suggestion.binding.values import ValueKind, extract_values
+from graph.suggestion.workflow.request_fit import measure_action, measure_reading
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.ranking.request_scores import RequestCandidate
     from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+    from tools.embed.reader import ReadStatements
 
-ASKED_WEIGHTS: Final[Mapping[str, float]] = {"action": 0.48, "values": 0.48, "server_named": 1.8}
+ASKED_WEIGHTS: Final[Mapping[str, float]] = {"action": 0.48, "server_named": 1.8}
 """Log-odds by which a tool is likelier than another, per unit of these measures, beside those of
 `request_scores`. Both and `COVERAGE_WEIGHTS` are printed by `python -m benchmarks.fit_plan`."""
 NEAR_SERVER_BONUS: Final = 2.5
@@ -40,12 +42,22 @@ COVERAGE_WEIGHTS: Final[Mapping[str, float]] = {
     "z_score": 0.588,
     "bm25": 0.057,
     "word_share": 0.597,
-    "values": 0.291,
     "server_named": 1.018,
     "length": 0.306,
     "intercept": -5.36,
 }
 """Coefficients of the log-odds that the best tool of a request serves it."""
+READING_WEIGHTS: Final[Mapping[str, float]] = {
+    "taken": 4.2,
+    "optional": 1.75,
+    "missing": -0.4,
+    "asked": -0.17,
+}
+"""Log-odds, per unit of `request_fit.Reading`, by which a tool is likelier than a rival; fitted on
+811 everyday wishes for servers that the reader was not trained on."""
+MAX_RIVALS: Final = 4
+MAX_RIVAL_GAP: Final = 2.0
+"""Log-odds that a tool may be behind the best one and still be read for."""
 MAX_COUNTED_BM25: Final = 40.0
 SHORT_CHARS: Final = 60
 LONG_CHARS: Final = 120
@@ -53,6 +65,8 @@ LONG_CHARS: Final = 120
 _BACK_REFERENCE: Final = re.compile(
     r"\b(?:it|its|them|there|that|this|those|these|results?)\b", re.IGNORECASE
 )
+
+_PLACES: Final = frozenset({ValueKind.URL, ValueKind.EMAIL, ValueKind.PATH, ValueKind.IP})
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +120,7 @@ def plan_requests(
     if len(ranking.requests) != len(reading.requests):
         return ()
     scored = [
-        _score_tools(request, candidates, reading, context)
+        _read_rivals(request, _score_tools(request, candidates, reading, context), context.read)
         for request, candidates in zip(reading.requests, ranking.requests, strict=True)
     ]
     certain = [at for at, one in enumerate(reading.requests) if one.is_certain and scored[at]]
@@ -142,7 +156,7 @@ def _score_tools(
         tool = context.find_tool(candidate.tool)
         if tool is None or not tool.is_usable:
             continue
-        asked = measure_asked(request, reading, tool)
+        asked = measure_asked(request, tool)
         evidence = measure_coverage(candidate, asked, reading)
         scored.append(
             ScoredTool(
@@ -155,6 +169,28 @@ def _score_tools(
     return _sort_best_first(scored)
 
 
+def _read_rivals(
+    request: StatedRequest, tools: tuple[ScoredTool, ...], read: ReadStatements | None
+) -> tuple[ScoredTool, ...]:
+    """Return tools, the best first, in the light of what the request states for each.
+
+    Only those near the best one are read for. What is read never makes a tool that may destroy
+    something overtake one that does not.
+    """
+    rivals = [one for one in tools[:MAX_RIVALS] if one.score >= tools[0].score - MAX_RIVAL_GAP]
+    if read is None or len(rivals) < 2:
+        return tools
+    found = [
+        _sum_weighted(READING_WEIGHTS, measure_reading(request, one.tool, read)._asdict())
+        for one in rivals
+    ]
+    more = dict.fromkeys((one.pk for one in tools), 0.0)
+    for one, evidence in zip(rivals, found, strict=True):
+        is_graver = one.tool.is_destructive and not tools[0].tool.is_destructive
+        more[one.pk] = min(evidence - found[0], 0.0) if is_graver else evidence - found[0]
+    return _sort_best_first(replace(one, score=one.score + more[one.pk]) for one in tools)
+
+
 def _sort_best_first(tools: Iterable[ScoredTool]) -> tuple[ScoredTool, ...]:
     return tuple(sorted(tools, key=lambda one: -one.score))
 
@@ -163,13 +199,10 @@ def _sum_weighted(weights: Mapping[str, float], measures: Mapping[str, float]) -
     return sum(weight * measures[name] for name, weight in weights.items())
 
 
-def measure_asked(
-    request: StatedRequest, reading: IntentReading, tool: SuggestTool
-) -> dict[str, float]:
-    """Return how far a request asks for a tool's action, values and server, by `ASKED_WEIGHTS`."""
+def measure_asked(request: StatedRequest, tool: SuggestTool) -> dict[str, float]:
+    """Return how far a request asks for a tool's action and server, by `ASKED_WEIGHTS`."""
     return {
         "action": measure_action(request, tool.name),
-        "values": measure_values(request, reading.text, tool.input_schema),
         "server_named": float(_is_named(tool.server, request.text)),
     }
 
@@ -184,7 +217,6 @@ def measure_coverage(
         "z_score": candidate.z_score,
         "bm25": min(candidate.bm25, MAX_COUNTED_BM25),
         "word_share": candidate.word_share,
-        "values": asked["values"],
         "server_named": asked["server_named"],
         "length": min(max(length, 0.0), 1.0),
         "intercept": 1.0,
@@ -272,7 +304,7 @@ def _means_object(request: StatedRequest, tools: Sequence[ScoredTool]) -> bool:
     """Whether a request refers back and leads nowhere else."""
     return (
         _BACK_REFERENCE.search(request.english) is not None
-        and not list_kinds(request.text)
+        and not any(one.kind in _PLACES for one in extract_values(request.text))
         and not any(_is_named(one.tool.server, request.text) for one in tools)
     )
 

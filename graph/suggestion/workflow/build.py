@@ -37,6 +37,7 @@ from graph.suggestion.workflow.types import (
     SuggestionRequest,
 )
 from graph.topology import Topology
+from tools.embed.reader import keep_answers
 from tools.fusion import NOTHING_CLOSE_WARNING
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def build_workflow(
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type;
             the message names it.
     """
+    if context.read is not None:  # what is read to choose a tool is read to bind it, too
+        context = replace(context, read=keep_answers(context.read))
     plan = plan_requests(request.reading, ranking, context)
     ranking, replaced_tools = replace_deprecated(
         apply_plan(ranking, plan, request.reading), context

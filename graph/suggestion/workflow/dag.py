@@ -19,7 +19,7 @@ from graph.suggestion.intent.orders import Order
 from graph.suggestion.workflow.order import order_tools
 from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
 from graph.suggestion.workflow.types import SuggestedTask
-from tools.embed.reader import keep_answers, read_nothing
+from tools.embed.reader import read_nothing
 
 if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import Ranking
@@ -78,7 +78,7 @@ def arrange_tasks(
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
     """
-    read = keep_answers(context.read or read_nothing)
+    read = context.read or read_nothing
     tools = _repeat_tools(chosen, request, context=context, read=read)
     order = order_tools(
         tools,

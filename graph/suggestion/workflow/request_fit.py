@@ -1,17 +1,22 @@
-"""Compare a request's wording with a tool's name and parameters: the action, and stated values."""
+"""Compare a request with a tool's name and parameters: its action, and the values it states."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
+from graph.suggestion.binding.questions import ask_about
+from graph.suggestion.binding.schemas import load_schema
 from graph.suggestion.intent.requests import QUESTION_WORDS
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
+    from graph.suggestion.binding.steps import BindTool
     from graph.suggestion.intent.requests import StatedRequest
+    from tools.embed.reader import ReadStatements
 
 _FAMILY_LIST: Final = (
     "create add make new open start init initialize register insert generate draft raise file "
@@ -60,61 +65,32 @@ MAX_NAME_VERBS: Final = 2
 """Verbs of a tool's name that are read: `API-post-search` searches."""
 _REMOVING: Final = _FAMILIES[1]
 
-_VALUE_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
-    "url": re.compile(r"\bhttps?://\S+|\bwww\.\S+"),
-    "email": re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.]+"),
-    "path": re.compile(
-        r"(?<![\w:/.])(?:~|\.{1,2})?/[\w.~-]+(?>(?:/[\w.*~-]*)*)"
-        r"|(?<![\w/@.-])[\w-]++(?>(?:/[\w-]++)*)\.[a-z][a-z0-9]{0,4}\b(?!\.\w)"
-    ),
-    "slug": re.compile(r"(?<![\w/.@~-])[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*(?![\w/])"),
-    "clock": re.compile(r"\b\d{1,2}(?::\d{2}| ?[ap]\.?m\b)", re.IGNORECASE),
-    "sum": re.compile(
-        r"\d\s*[-+*/\u00d7\u00f7^]\s*\(?\d|\d\s*% of \$?\d"
-        r"|\d\s+(?:plus|minus|times|divided by|multiplied by)\s+\$?\d"
-    ),
-    "cells": re.compile(r"(?<![\w:])[A-Z]{1,3}\d+:[A-Z]{1,3}\d+(?![\w:])"),
-    "currency": re.compile(
-        r"\b[A-Z]{3}\b.*\b[A-Z]{3}\b|[$€£¥]|\b(?:dollars?|euros?|pounds?|yen)\b"
-    ),
-}
-"""Values that a text states, by the kind of parameter that takes them; all linear in the text."""
-_PATH_NAMES_LIST: Final = (
-    "path paths file files filename filepath directory folder dir source destination"
-)
-_KIND_NAMES: Final[Mapping[str, frozenset[str]]] = {
-    "url": frozenset(["url", "uri", "link", "website", "href"]),
-    "email": frozenset(["email", "mail", "recipient", "to"]),
-    "path": frozenset(_PATH_NAMES_LIST.split()),
-    "slug": frozenset(["owner"]),
-    "clock": frozenset(["time", "hour"]),
-    "sum": frozenset(["expression", "formula", "equation"]),
-    "currency": frozenset(["currency", "currencies"]),
-    "cells": frozenset(["range", "cell", "cells"]),
-}
-"""Words of the names of such parameters."""
-_NEEDED_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
-    "date": re.compile(
-        r"\b(?:today|tonight|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*"
-        r"|months?|years?|days?|jan\w*|feb\w*|march|april|june|july|aug\w*|sep\w*|oct\w*|nov\w*"
-        r"|dec\w*|since|until|(?:19|20)\d\d|\d{1,2}[./-]\d{1,2})\b",
-        re.IGNORECASE,
-    ),
-    "code": re.compile(
-        r"[\w#-]*\d[\w-]*|[A-Z]{2}[A-Z0-9_-]+|['\"`]|\b(?:it|its|them|that|this|these|those)\b"
-    ),
-}
-"""Values that many tools take besides; they count only against tools that require them."""
-_NEEDED_NAMES: Final[Mapping[str, frozenset[str]]] = {
-    "date": frozenset(["date"]),
-    "code": frozenset(["id", "ids", "number", "revision", "sha"]),
-}
 _NEW_OBJECT: Final = re.compile(
     r"\b(?:open|raise|file)\s+(?:an?|another|new)\s+(?:new\s+)?(?:\w+\s+)?"
     r"(?:issue|pull|ticket|bug|pr|request|account|case)\b",
     re.IGNORECASE,
 )
 """What is opened by creating it."""
+MAX_READ: Final = 12
+"""Parameters of a tool that a reader is asked about, in the order of the schema."""
+
+
+class Reading(NamedTuple):
+    """What a reader finds in a request for the parameters of a tool.
+
+    Attributes:
+        taken: Share of the request's characters that are likely to be of a value of one, in
+            [0, 1].
+        optional: How far the probabilities that optional ones are stated are above one half,
+            summed.
+        missing: How many of the required ones are likely to be stated nowhere.
+        asked: How many were asked about.
+    """
+
+    taken: float
+    optional: float
+    missing: float
+    asked: float
 
 
 def measure_action(request: StatedRequest, name: str) -> float:
@@ -155,54 +131,23 @@ def _find_asked_action(english: str, action: str) -> str:
     return "create" if _NEW_OBJECT.search(english) else action
 
 
-def measure_values(request: StatedRequest, whole: str, schema: Mapping[str, Any]) -> float:
-    """Return how well the kinds of values a request states agree with a tool's parameters.
-
-    +1 for each kind that it states and the tool takes, -1 for each that it states and the tool
-    does not take, -1 for each that the tool requires and the whole intent does not state, nor, of
-    dates and identifiers, the intent up to the end of the request.
-    """
-    own, stated = list_kinds(request.text), list_kinds(whole)
-    properties = schema.get("properties")
-    names = properties if isinstance(properties, Mapping) else {}
-    required = schema.get("required")
-    taken = _kinds_of_names(tuple(str(name) for name in names))
-    required_names = (
-        tuple(name for name in required if isinstance(name, str))
-        if isinstance(required, Iterable) and not isinstance(required, str)
-        else ()
+def measure_reading(request: StatedRequest, tool: BindTool, read: ReadStatements) -> Reading:
+    """Return what a reader finds in a request for the parameters of a tool."""
+    asked = [
+        one for one in load_schema(tool).parameters.values() if one.takes_values or one.is_boolean
+    ][:MAX_READ]
+    if not asked:
+        return Reading(0.0, 0.0, 0.0, 0.0)
+    answers = read(request.text, [ask_about(tool, one) for one in asked])
+    likely = np.zeros(len(request.text))
+    for answer in answers:
+        for word in answer.words:
+            place = slice(word.start, word.end)
+            likely[place] = np.maximum(likely[place], answer.probability * word.inside)
+    pairs = list(zip(asked, (one.probability for one in answers), strict=True))
+    return Reading(
+        taken=float(likely.sum()) / max(len("".join(request.text.split())), 1),
+        optional=sum(max(p - 0.5, 0.0) for one, p in pairs if not one.is_required),
+        missing=sum(1.0 - p for one, p in pairs if one.is_required and not one.is_boolean),
+        asked=float(len(asked)),
     )
-    unstated = len(_kinds_of_names(required_names) - stated)
-    before = whole[: request.start + len(request.text)]
-    unstated += len(_needed_by_names(required_names) - _list_needed_kinds(before))
-    return float(len(own & taken) - len(own - taken) - unstated)
-
-
-@lru_cache(maxsize=256)
-def list_kinds(text: str) -> frozenset[str]:
-    """Return the kinds of values that a text states."""
-    found = {kind for kind, pattern in _VALUE_KINDS.items() if pattern.search(text)}
-    if found & {"url", "email"}:
-        rest = _VALUE_KINDS["email"].sub(" ", _VALUE_KINDS["url"].sub(" ", text))
-        found -= {kind for kind in ("path", "slug") if not _VALUE_KINDS[kind].search(rest)}
-    if "path" in found:
-        rest = _VALUE_KINDS["path"].sub(" ", text)
-        found -= {"slug"} if not _VALUE_KINDS["slug"].search(rest) else frozenset()
-    return frozenset(found)
-
-
-@lru_cache(maxsize=256)
-def _list_needed_kinds(text: str) -> frozenset[str]:
-    return frozenset(kind for kind, pattern in _NEEDED_KINDS.items() if pattern.search(text))
-
-
-@lru_cache(maxsize=4_096)
-def _needed_by_names(names: tuple[str, ...]) -> frozenset[str]:
-    words = {word for name in names for word in split_name_words(name)}
-    return frozenset(kind for kind, of_kind in _NEEDED_NAMES.items() if words & of_kind)
-
-
-@lru_cache(maxsize=4_096)
-def _kinds_of_names(names: tuple[str, ...]) -> frozenset[str]:
-    words = {word for name in names for word in split_name_words(name)}
-    return frozenset(kind for kind, of_kind in _KIND_NAMES.items() if words & of_kind)

@@ -16,21 +16,6 @@ def layered(*tasks, **values):
     return run_of(*tasks, per_layer_validation=True, **values)
 
 
-async def test_at_a_decision_point_the_calls_of_the_next_layer_are_known():
-    _, tools = layered(
-        {"id": "a"},
-        {"id": "b", "arguments": {"id": ref("a", "/id"), "n": 1}},
-        {"id": "c", "depends_on": ["a"]},
-        {"id": "d", "depends_on": ["c"]},
-        answers={"a": {"id": "x7"}},
-    )
-    upcoming = await rest(tools)
-    assert [(task.id, arguments) for task, arguments in upcoming] == [
-        ("b", {"id": "x7", "n": 1}),
-        ("c", {}),
-    ]
-
-
 async def test_each_item_of_a_list_is_a_call_up_to_a_limit():
     rows = [{"id": number} for number in range(executor.MAX_CALLS + 1)]
     _, tools = layered(

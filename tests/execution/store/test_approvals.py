@@ -11,7 +11,6 @@ from execution.models import Approval, Payload
 from execution.status import RunStatus
 from execution.store import approvals, runs
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
-from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from tests.execution.asking import late, waiting
 from tests.execution.stored import ADMIN, asked, ended, held, new, row
@@ -38,15 +37,6 @@ def test_a_decision_records_who_decided_when_and_how(sealer, approve, status):
     assert (approval.decided_by, approval.decided_via) == ("ann", "command")
     assert abs(approval.decided_at - timezone.now()) < timedelta(minutes=1)
     assert (decided.run, decided.task, decided.tool) == (approval.run_id, "a", "s:a")
-
-
-def test_the_owner_of_a_run_is_notified_of_a_decision(sealer, monkeypatch):
-    told = []
-    monkeypatch.setattr(notify, "send_notification", lambda *said: told.append(said))
-    approval = waiting(sealer)
-    told.clear()
-    decide(approval)
-    assert told == [(notify.RUN_WORK, str(approval.run_id))]
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "used", "expired", "withdrawn"])
@@ -211,9 +201,7 @@ def test_the_outcome_of_a_direct_call_is_delivered_once(sealer):
     assert runs.create_run(new(("call",), key="k", is_direct=True), sealer=sealer).is_new
 
 
-def test_runs_that_are_no_single_call_or_go_on_are_not_delivered(sealer):
+def test_a_run_that_is_no_single_call_is_not_delivered(sealer):
     whole = ended(sealer, key="k")
-    going = held(sealer, is_direct=True).run
     assert not runs.mark_delivered(whole)
-    assert not runs.mark_delivered(going)
     assert row(whole).idempotency_key

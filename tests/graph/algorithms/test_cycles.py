@@ -73,14 +73,3 @@ def test_required_arcs_are_kept_over_more_confident_optional_ones():
     required = Relation(1, 2, RelationKind.DEPENDS_ON, 0.6)
     optional = Relation(2, 1, RelationKind.DEPENDS_ON, 0.9, False)
     assert break_cycles([optional, required]).dropped_relations == (optional,)
-
-
-def test_a_dense_graph_costs_no_search_for_each_of_its_arcs(monkeypatch):
-    monkeypatch.setattr(TopologicalOrder, "add_arc", None)
-    dense = [
-        Relation(source, target, RelationKind.DEPENDS_ON, (source * 31 + target * 17) % 97 / 97)
-        for source in range(50)
-        for target in range(50)
-    ]
-    kept, cut = break_cycles(dense)
-    assert (len(kept), len(cut)) == (1_225, 1_275)

@@ -54,6 +54,20 @@ def test_each_parameter_takes_what_is_read_for_it():
     assert bind(intent, fields, stated) == {"person": "Mira", "role": "gardener", "days": 3}
 
 
+@pytest.mark.parametrize(
+    ("whole", "fields", "expected"),
+    [
+        ("acme/web", {"owner": text(), "repo": text()}, {"owner": "acme", "repo": "web"}),
+        ("db.corp:3306", {"host": text(), "port": NUMBER}, {"host": "db.corp", "port": 3306}),
+        ("acme/web/docs", {"owner": text(), "repo": text()}, {"repo": "acme/web/docs"}),
+        ("acme/web", {"repo": text()}, {"repo": "acme/web"}),
+    ],
+)
+def test_two_parameters_share_what_is_written_as_one(whole, fields, expected):
+    read_as = "repo" if "repo" in fields else "host"
+    assert bind(f"look at {whole}", fields, {read_as: {whole: 0.95}}) == expected
+
+
 def test_what_is_not_sure_stays_open():
     assert bind("hire Mira", {"person": text()}, {"person": {"Mira": 0.45}}) == {}
 

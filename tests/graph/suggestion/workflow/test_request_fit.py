@@ -1,7 +1,9 @@
 import pytest
 
 from graph.suggestion.intent.requests import StatedRequest, split_requests
-from graph.suggestion.workflow.request_fit import list_kinds, measure_action, measure_values
+from graph.suggestion.workflow.request_fit import measure_action, measure_reading
+from tests.graph.suggestion.workflow.builders import tool
+from tests.stated import read_stated
 
 
 def request(text: str) -> StatedRequest:
@@ -27,30 +29,15 @@ def test_the_action_is_compared_with_the_name(text: str, name: str, expected: fl
     assert measure_action(request(text), name) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("read /srv/a.txt", {"path"}),
-        ("read config.json", {"path"}),
-        ("fork acme/widgets", {"slug"}),
-        ("mail ada@example.org", {"email"}),
-        ("open https://example.org/a/b.html", {"url"}),
-        ("what is 17 * 23", {"sum"}),
-        ("convert 5 EUR to USD", {"currency"}),
-        ("at 09:30", {"clock"}),
-        ("hello world", set()),
-    ],
-)
-def test_kinds_of_values_are_told_apart(text: str, kinds: set[str]) -> None:
-    assert list_kinds(text) == kinds
-
-
 def test_values_speak_for_the_tool_that_takes_them() -> None:
-    reads = {"properties": {"path": {}}, "required": ["path"]}
-    one = request("read /srv/a.txt")
-    assert measure_values(one, one.text, reads) == 1.0
-    assert measure_values(one, one.text, {"properties": {"query": {}}}) == -1.0
-    other = request("read the graph")
-    assert measure_values(other, other.text, reads) == -1.0
-    assert measure_values(other, "read the graph of /srv/a.txt", reads) == 0.0
-    assert measure_values(other, other.text, {"properties": [], "required": "path"}) == 0.0
+    takes = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    other = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    asked = request("show the weather in Lisbon")
+    found, missed = (
+        measure_reading(asked, tool(1, name="weather", input_schema=one), read_stated)
+        for one in (takes, other)
+    )
+    assert found.taken > missed.taken
+    assert found.missing < 0.5 < missed.missing
+    none = measure_reading(asked, tool(1), read_stated)
+    assert none == (0.0, 0.0, 0.0, 0.0)
