@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph import explain, explanation_json
+from graph import explain
 from graph.explain import DisplayNames
 from graph.record import GraphMetric
 from graph.relations import Evidence, EvidenceSource, Relation, RelationKind
@@ -94,7 +94,7 @@ def test_evidence_is_included_on_request():
 
 def test_json_output_names_tools_and_is_complete():
     found = explained(relation(1, 3, confidence=0.5), relation(3, 2))
-    report = explanation_json.explanation_to_json(found, NAMES)
+    report = explain.explanation_to_json(found, NAMES)
     assert report["paths"]["b_to_a"] == {"shortest": None, "strongest": None}
     path = report["paths"]["a_to_b"]["shortest"]
     assert path["tools"] == ["s:1", "s:3", "s:2"]
@@ -123,4 +123,4 @@ def test_whatever_relations_exist_hops_lead_from_one_tool_to_the_other(given_rel
         if routes.shortest is not None:
             assert len(routes.shortest.hops) <= len(routes.strongest.hops)
             assert routes.strongest.confidence >= routes.shortest.confidence - 1e-9
-    assert explanation_json.explanation_to_json(found, NAMES)["exclusive"] is found.is_exclusive
+    assert explain.explanation_to_json(found, NAMES)["exclusive"] is found.is_exclusive

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.run_order import order_for_running
+from graph.enhance.order import order_for_running
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import assert_weakest_of_a_cycle, relations
