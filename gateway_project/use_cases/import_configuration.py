@@ -59,7 +59,7 @@ from gateway_project.use_cases.import_graph import (
 )
 from gateway_project.use_cases.refusals import InvalidEntry
 from graph import refresh
-from graph.store import tool_lists
+from graph.store import names
 from tools.registration import ServerRegistration
 from tools.store import configuration, danger
 from tools.store.configuration import TeamInUse, UnknownToolRow
@@ -389,7 +389,7 @@ class _Application:
         if not changes:
             return
         present = []
-        listed = tool_lists.load_listed_tools()
+        listed = names.load_listed_tools()
         for change in changes:
             source, _, target = change.key
             missing = {source, target} - listed.keys()

@@ -1,5 +1,3 @@
-import threading
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -186,23 +184,6 @@ def test_the_cache_is_bounded(monkeypatch):
     for key in "abca":
         schema.validate_arguments({}, {}, cache_key=key)
     assert list(schema._compiled) == ["c", "a"]
-
-
-def test_several_threads_may_validate_at_once():
-    published = {"properties": {"a": {"type": "int"}}}
-    found = []
-
-    def work():
-        found.extend(
-            len(schema.validate_arguments(published, {"a": "x"}, cache_key="t")) for _ in range(50)
-        )
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [1] * 200
 
 
 @given(SCHEMAS, st.dictionaries(st.sampled_from(["a", "type", ""]), JSON) | JSON)

@@ -91,12 +91,6 @@ def test_a_sound_installation_is_found_sound(config, told, monkeypatch):
     assert "16 dimensions" in found["embedding model"].detail
 
 
-def test_a_server_that_does_not_answer_is_a_failure_with_its_reason(config, told):
-    told("bad", error="server 'bad': exited with status 3")
-    finding = one(config, "server bad")
-    assert (finding.verdict, finding.detail) == ("failure", "exited with status 3")
-
-
 def test_a_server_that_prints_beside_the_protocol_is_a_warning(config, told):
     told("loud", tools=1, dropped=7)
     found = all_of(config, "server loud")
@@ -432,13 +426,6 @@ def test_a_server_that_timed_out_is_reported_with_its_last_error(config, told):
     assert found.verdict == "warning"
     assert "still starting" in found.detail
     assert "failed the last time: E404, no such package" in found.detail
-
-
-def test_a_failing_server_is_reported_with_its_earlier_answer(config, told):
-    answered_at = datetime(2026, 11, 20, 8, tzinfo=UTC)
-    failed_at = answered_at + timedelta(hours=1)
-    told("s", last_connected_at=answered_at, last_error="exited", last_error_at=failed_at)
-    assert "last answered at 2026-11-20 08:00" in one(config, "server s").detail
 
 
 def test_the_last_output_of_a_failing_server_is_reported_and_printed_on_request(

@@ -23,8 +23,12 @@ from learning.prediction import ResolvedPrediction
 from learning.thresholds import backtest
 from learning.thresholds.backtest import BacktestReport
 from learning.thresholds.history_lines import MAX_BYTES, InvalidHistory, parse_history
-from learning.thresholds.named import COMPARED_POLICIES, POLICY_NAMES, make_policy
-from learning.thresholds.policy import ThresholdPolicy
+from learning.thresholds.named import (
+    COMPARED_POLICIES,
+    POLICY_NAMES,
+    ThresholdPolicy,
+    make_policy,
+)
 
 MAX_LOADED = 100_000
 """Newest resolved predictions of the database that are replayed."""

@@ -20,7 +20,7 @@ from gateway_project.management import intents
 from gateway_project.management.command import JSON, GatewayCommand, argument
 from gateway_project.management.teams import make_caller
 from gateway_project.management.terminal import Terminal
-from graph import explain, explanation_json
+from graph import explain
 from graph.exchange.check import find_similar_ids
 from graph.explain import (
     DisplayNames,
@@ -79,7 +79,7 @@ class Command(GatewayCommand):
             metrics=metrics.load_metrics(),
         )
         if options["json"]:
-            report = explanation_json.explanation_to_json(explanation, name_by_pk.__getitem__)
+            report = explain.explanation_to_json(explanation, name_by_pk.__getitem__)
             for side, tool in sides.items():
                 report[side] |= {"state": tool.state, "enabled": tool.enabled}
             self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))

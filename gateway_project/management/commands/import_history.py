@@ -176,7 +176,7 @@ def _summary_to_json(imported: ImportedHistory, outcome: FitOutcome | None) -> d
         **problems_to_json(imported.problems, imported.problem_count),
         "fitted": [
             {
-                "team": one.team,
+                "team": one.team_id,
                 "patterns": one.figures["patterns"],
                 "runs": one.figures["runs"],
                 "seconds": round(one.seconds, 3),
