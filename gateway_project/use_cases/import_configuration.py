@@ -60,9 +60,9 @@ from gateway_project.use_cases.import_graph import (
 from gateway_project.use_cases.refusals import InvalidEntry
 from graph import refresh
 from graph.store import names
+from tools.registration import ServerRegistration
 from tools.store import configuration, danger
 from tools.store.configuration import TeamInUse, UnknownToolRow
-from tools.store.servers import ServerRegistration
 
 LOCK: Final = "import of a configuration"
 LOCK_WAIT_S: Final = 30.0
@@ -104,6 +104,15 @@ class ImportedConfiguration:
     changes: tuple[Change, ...]
     left: tuple[Change, ...]
     conflicts: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it for a report, without secrets."""
+        return {
+            "imported": not self.dry_run,
+            "changes": [one.to_json() for one in self.changes],
+            "left": [one.to_json() for one in self.left],
+            "conflicts": list(self.conflicts),
+        }
 
 
 def export_configuration(

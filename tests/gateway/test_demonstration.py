@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, outcome, servers, speculation
+from gateway_project.demo import demonstration, servers, speculation
 from gateway_project.demo.demonstration import DemoStep
 from gateway_project.management.commands import demo
 from tests.factories import ServerFactory
@@ -47,7 +47,7 @@ class Client:
     ],
 )
 def test_each_failed_part_is_named(changed, failures):
-    assert outcome.list_failures({**FINE, **changed}) == failures
+    assert servers.list_failures({**FINE, **changed}) == failures
 
 
 @pytest.fixture
@@ -97,10 +97,10 @@ def test_its_outcome_is_kept_for_the_doctor(home, started, monkeypatch):
     monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE | {"ran": False})
     with pytest.raises(CommandError):
         call_command("demo")
-    assert outcome.load_failure(home) == "the workflow did not succeed"
+    assert servers.load_failure(home) == "the workflow did not succeed"
     monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE)
     call_command("demo")
-    assert outcome.load_failure(home) == ""
+    assert servers.load_failure(home) == ""
 
 
 @pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from gateway_project.console import identity
-from gateway_project.demo import outcome
+from gateway_project.demo import servers
 from gateway_project.diagnosis import check_installation, check_servers, examine
 from gateway_project.diagnosis.check_servers import ServerAnswer
 from gateway_project.foundation import sealing
@@ -314,10 +314,10 @@ def test_little_room_is_a_warning(config, monkeypatch, space, verdict):
 
 
 def test_a_demonstration_that_failed_is_a_warning_until_one_succeeds(config):
-    outcome.record_failure(config.home, "2 of 4 calls failed")
+    servers.record_failure(config.home, "2 of 4 calls failed")
     (finding,) = check_installation.check_demonstration(config)
     assert (finding.verdict, "2 of 4 calls failed" in finding.detail) == ("warning", True)
-    outcome.record_failure(config.home, "")
+    servers.record_failure(config.home, "")
     assert list(check_installation.check_demonstration(config)) == []
 
 

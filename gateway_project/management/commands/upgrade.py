@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
 from django.db import DEFAULT_DB_ALIAS
 
-from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import binaries, major_upgrade, migrate
 from gateway_project.foundation.postgres.address import EMBEDDED
 from gateway_project.foundation.postgres.backup import save_before
 from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from gateway_project.management.command import GatewayCommand, argument, flag, refusing
 from gateway_project.management.progress import show_progress
-from gateway_project.management.refusals import refusing
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py upgrade [--no-backup] [--old-programs FOLDER] [--remove-old]`."""
 
     help = (
@@ -29,25 +26,19 @@ class Command(BaseCommand):
         "of this version, and check the installation. If it is interrupted, run it again."
     )
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--no-backup", action="store_true", help="do not save the database first"
-        )
-        parser.add_argument(
+    logs = True
+    arguments = (
+        flag("--no-backup", "do not save the database first"),
+        argument(
             "--old-programs",
-            metavar="FOLDER",
-            help="programs of the PostgreSQL that wrote the embedded database, if Foregate does "
+            "programs of the PostgreSQL that wrote the embedded database, if Foregate does "
             "not bring them",
-        )
-        parser.add_argument(
-            "--remove-old",
-            action="store_true",
-            help="only remove what a move to another PostgreSQL has kept",
-        )
+            "FOLDER",
+        ),
+        flag("--remove-old", "only remove what a move to another PostgreSQL has kept"),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="upgrade", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         cluster: Cluster | None = settings.DATABASES[DEFAULT_DB_ALIAS].get(EMBEDDED)
         if options["remove_old"]:
             with refusing(ServerError):

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from execution.call_errors import ApprovalRequired
-from gateway_project.console.rooms import tools
+from gateway_project.console.rooms import tool
 from gateway_project.models import AuditEntry
 from learning.models import EpisodicEvent
 from tests.factories import (
@@ -338,7 +338,7 @@ def test_a_call_that_needs_approval_leads_to_its_decision(root, monkeypatch):
     async def refuse(*_args, **_values):
         raise ApprovalRequired("git:log", "it is dangerous", approval=approval)
 
-    monkeypatch.setattr(tools.tool.flow, "call_tool", refuse)
+    monkeypatch.setattr(tool.flow, "call_tool", refuse)
     answer = root.post("/tools/git:log/", {"action": "call", "arg-0": "/x"})
     assert "needs a person's approval" in text_of(answer)
     assert approval in answer.content.decode()
