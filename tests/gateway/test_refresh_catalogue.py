@@ -7,6 +7,7 @@ from django.conf import settings
 
 from gateway_project.foundation.advisory import AdvisoryLocks
 from gateway_project.foundation.database import run_in_database_thread
+from gateway_project.use_cases import discover_servers
 from gateway_project.use_cases import refresh_catalogue as module
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
 from tests.factories import ServerFactory
@@ -30,7 +31,7 @@ class Pool(FakeUpstream):
 @pytest.fixture
 def pool(monkeypatch):
     made = Pool(tools={"a": [upstream_tool("x")], "b": [upstream_tool("y")]})
-    monkeypatch.setattr(module, "UpstreamPool", lambda *_, **__: made)
+    monkeypatch.setattr(discover_servers, "UpstreamPool", lambda *_, **__: made)
     return made
 
 
