@@ -380,7 +380,7 @@ async def admit_page(
         uri: By which the client asked for it.
 
     Raises:
-        PageUnavailable: If it is not as it was pinned.
+        ContentUnavailable: If it is not as it was pinned.
     """
     servers = [one for one in _visible_servers(effects, caller) if one.name == address.server]
     listed = await effects.item_lists.gather_lists(
@@ -389,7 +389,7 @@ async def admit_page(
     entries = _iterate_named_items(listed.by_server.get(address.server), "uri")
     entry = next((one for one in entries if one["uri"] == address.uri), None)
     page = ui_pages.complete_contents(raw, uri=address.uri, listed=entry, shown_as=uri)
-    await effects.admit_page(address.server, address.uri, page)
+    await effects.content.admit_page(address.server, address.uri, page)
     return page
 
 

@@ -18,7 +18,7 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
-from tools import item_store, pinned_pages, pinned_skills
+from tools import item_store, pinned_content
 from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import ListingChanges
@@ -157,8 +157,8 @@ async def _discover_one(
     # Before the tools, whose change makes clients request all lists of a new server.
     lists = await item_store.discover_items(pool, name, listing.capabilities or ())
     if listed := lists.get("skills"):
-        await pinned_skills.discover_skills(pool, name, listed.items, approve_new=approve_new)
-    await pinned_pages.discover_pages(pool, name, definitions, approve_new=approve_new)
+        await pinned_content.discover_skills(pool, name, listed.items, approve_new=approve_new)
+    await pinned_content.discover_pages(pool, name, definitions, approve_new=approve_new)
     try:
         recorded = await run_in_database_thread(
             catalogue.record_listing,

@@ -13,8 +13,8 @@ from gateway_project.mcp import listings
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import ServerReply
 from gateway_project.pass_through import ReadNotPermitted, UnknownSkill
-from tools import pinned_skills, skills
-from tools.pinned_skills import SkillUnavailable
+from tools import pinned_content, skills
+from tools.pinned_content import ContentUnavailable
 from tools.resource_uris import ResourceAddress, exposed_skill_uri
 from tools.skills import Entry
 from tools.upstream.request import UpstreamRequest
@@ -28,7 +28,7 @@ async def list_skills(request: ClientRequest, params: Mapping[str, Any]) -> Serv
     except ReadNotPermitted:  # a list holds only what its caller may see
         return listings.make_page("skills", [], params, key="uri", ttl_ms=listings.TTL_MS)
     entries = {server: listing.items for server, listing in listed.by_server.items()}
-    passing = await effects.skills.admit_listed(entries, partial(partial, _read_file, request))
+    passing = await effects.content.admit_skills(entries, partial(partial, _read_file, request))
     counts = Counter(server for server, _ in passing)
     for server, items in entries.items():
         if counts[server] < len(items):  # no server need say so when it lists others
@@ -51,12 +51,11 @@ async def read_directory(request: ClientRequest, params: Mapping[str, Any]) -> S
 
     Raises:
         UnknownSkill: If it is no folder of a skill.
-        SkillUnavailable: If it is one of a skill that waits for a person.
+        ContentUnavailable: If it is one of a skill that waits for a person.
     """
     uri = str(params["uri"])
     address = await _find_address(request, uri)
-    found = await pinned_skills.load_covering(address.server, address.uri)
-    entries = pinned_skills.require_approved(address.server, address.uri, found)
+    entries = await pinned_content.load_approved_skills(address.server, address.uri)
     children = skills.list_directory(entries.values(), address.uri)
     if children is None:
         raise UnknownSkill(uri)
@@ -72,10 +71,10 @@ async def admit_file(
     """Return what was read of a server with skills, if it is as pinned or of no skill.
 
     Raises:
-        SkillUnavailable: If it is not as it was pinned.
+        ContentUnavailable: If it is not as it was pinned.
     """
     refresh = partial(_admit_entry, request, address.server)
-    await request.effects.skills.admit_file(address.server, address.uri, reply.raw, refresh)
+    await request.effects.content.admit_file(address.server, address.uri, reply.raw, refresh)
     contents = reply.raw.get("contents")
     if not isinstance(contents, list):
         return reply
@@ -100,17 +99,17 @@ async def _admit_entry(request: ClientRequest, server: str, uri: str) -> Entry:
 
     Raises:
         UnknownSkill: If the server has no such skill.
-        SkillUnavailable: If it is not as it was pinned.
+        ContentUnavailable: If it is not as it was pinned.
     """
     raw = await _send(request, server, skills.GET_METHOD, uri)
     found = raw.get("skill")
     if not isinstance(found, Mapping) or found.get("uri") != uri:
         raise UnknownSkill(uri)
     try:
-        return await request.effects.skills.admit(
+        return await request.effects.content.admit_skill(
             server, found, partial(_read_file, request, server)
         )
-    except SkillUnavailable:
+    except ContentUnavailable:
         request.effects.item_lists.mark_changed(server, ("skills",))
         raise
 

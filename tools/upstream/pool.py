@@ -211,15 +211,13 @@ class UpstreamPool:
             return await supervisor.change_subscription(uri, on=is_on, caller=caller)
         return (await entry.request(request, caller=caller, admit=_admit)).raw
 
-    async def read_for_pin(
-        self, server: str, method: str, params: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Read what is pinned beside definitions, for the gateway itself: pages and skills.
+    async def read_for_pin(self, server: str, uri: str) -> dict[str, Any]:
+        """Read a resource for the gateway itself, to pin it: a page, or a file of a skill.
 
         Raises:
             UpstreamError: If there is no result.
         """
-        request = UpstreamRequest(method=method, params=params)
+        request = UpstreamRequest(method="resources/read", params={"uri": uri})
         return (await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)).raw
 
     async def list_items(
