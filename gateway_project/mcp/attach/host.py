@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -27,13 +27,8 @@ class AttachRefused(Exception):
     """A user cannot be served; the message gives the reason."""
 
 
-class ServeClient(Protocol):
-    """Serves one attached client."""
-
-    async def __call__(self, lines: SocketLines, writer: SocketWriter) -> None:
-        """Serve until the client has gone."""
-
-
+ServeClient = Callable[["SocketLines", "SocketWriter"], Awaitable[None]]
+"""Serves one attached client until it has gone."""
 AdmitUser = Callable[[str, str | None, str], Awaitable[ServeClient]]
 """Returns the function that serves a user, by name, within a tool group; raises `AttachRefused`.
 

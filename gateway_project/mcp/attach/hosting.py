@@ -46,63 +46,34 @@ class AttachOffer:
     exposure: str
 
 
-class AttachHosting:
-    """Accepts other gateways of the same home while this one serves.
+@asynccontextmanager
+async def host_attachments(
+    runtime: Runtime,
+    server: Server[Any],
+    *,
+    in_flight: InFlightCounter,
+    offered: AttachOffer | None,
+) -> AsyncIterator[None]:
+    """Accept other gateways of the same home while the context is open.
 
     Args:
-        runtime: Serves the requests.
+        runtime: Serves the requests; nobody can attach before it is loaded.
         server: Serves all connections.
         in_flight: Counts the requests being handled.
-        offered: What others may attach to.
+        offered: What others may attach to; None: they may not.
     """
+    if offered is None:
+        yield
+        return
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        server: Server[Any],
-        *,
-        in_flight: InFlightCounter,
-        offered: AttachOffer,
-    ) -> None:
-        self._runtime = runtime
-        self._server = server
-        self._in_flight = in_flight
-        self._host = AttachHost(
-            offered.home,
-            exposure=offered.exposure,
-            variables=self._list_variables,
-            admit=self._admit_user,
-        )
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        """Accept attachments while the context is open, once the runtime is loaded."""
-        async with TaskGroup() as group:
-            listening = group.create_task(self._run_host(), name="attachments")
-            try:
-                yield
-            finally:
-                listening.cancel()
-
-    async def _run_host(self) -> None:
-        with suppress(NotReady):
-            await self._runtime.get_prepared()
-            async with self._host.listen():
-                await asyncio.Event().wait()
-
-    def _list_variables(self) -> frozenset[str]:
-        """Return the variables that server entries refer to.
-
-        Raises:
-            AttachRefused: If this gateway does not serve yet.
-        """
-        gateway = self._runtime.readiness.current
+    def list_variables() -> frozenset[str]:
+        gateway = runtime.readiness.current
         if gateway is None:
             raise AttachRefused("it does not serve yet")
         return gateway.variables
 
-    async def _admit_user(self, user: str, group: str | None, folder: str) -> ServeClient:
-        prepared = await self._runtime.get_prepared()
+    async def admit_user(user: str, group: str | None, folder: str) -> ServeClient:
+        prepared = await runtime.get_prepared()
         if prepared.find_caller is None:
             raise AttachRefused("it serves no other")
         find_caller = partial(prepared.find_caller, user, group)
@@ -110,8 +81,25 @@ class AttachHosting:
             caller = await find_caller()
         except (LookupError, NotReady) as error:
             raise AttachRefused(str(error)) from None
-        rights = AttachedRights(caller, find_caller, self._runtime.readiness)
-        return _Attachment(self._server, rights, folder, self._runtime.readiness, self._in_flight)
+        rights = AttachedRights(caller, find_caller, runtime.readiness)
+        return partial(_serve_client, server, rights, folder, in_flight.wait_until_idle)
+
+    host = AttachHost(
+        offered.home, exposure=offered.exposure, variables=list_variables, admit=admit_user
+    )
+
+    async def run_host() -> None:
+        with suppress(NotReady):
+            await runtime.get_prepared()
+            async with host.listen():
+                await asyncio.Event().wait()
+
+    async with TaskGroup() as group:
+        listening = group.create_task(run_host(), name="attachments")
+        try:
+            yield
+        finally:
+            listening.cancel()
 
 
 class AttachedRights:
@@ -128,7 +116,7 @@ class AttachedRights:
     ) -> None:
         self._caller: Caller | NotReady = caller
         self._find_caller = find_caller
-        self._readiness = readiness
+        self.readiness = readiness
 
     def get_caller(self) -> Caller:
         """Return the caller.
@@ -142,10 +130,10 @@ class AttachedRights:
 
     async def follow(self) -> None:
         """Follow changes until cancelled; while the database is away, rights stay as they were."""
-        change = self._readiness.next_change
+        change = self.readiness.next_change
         while True:
             await change.wait()
-            change = self._readiness.next_change  # before the rights are read
+            change = self.readiness.next_change  # before the rights are read
             try:
                 self._caller = await self._find_caller()
             except LookupError as error:
@@ -154,39 +142,23 @@ class AttachedRights:
                 log.warning("attach.rights_not_refreshed", reason=str(unavailable))
 
 
-class _Attachment:
-    """One attached client."""
-
-    def __init__(
-        self,
-        server: Server[Any],
-        rights: AttachedRights,
-        folder: str,
-        readiness: Readiness,
-        in_flight: InFlightCounter,
-    ) -> None:
-        self._server = server
-        self._rights = rights
-        self._folder = folder
-        self._readiness = readiness
-        self._in_flight = in_flight
-
-    async def __call__(self, lines: SocketLines, writer: SocketWriter) -> None:
-        options = mcp_server.make_initialization_options(self._server)
-        idle = self._in_flight.wait_until_idle
-        async with TaskGroup() as group:
-            following = group.create_task(self._rights.follow())
-            with callers.bind_connection_caller(
-                self._rights.get_caller, folder=self._folder
-            ) as find_caller:
-                async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
-                    await self._server.run(received, sent, options)
-                self._record_end(find_caller)
-            following.cancel()
-
-    def _record_end(self, find_caller: Callable[[], Caller]) -> None:
-        """Record the end of a client without a handshake, whose session is the attachment."""
-        gateway = self._readiness.current
-        with suppress(NotReady):
-            if gateway is not None:
-                gateway.effects.memory.record_session_end(find_caller())
+async def _serve_client(
+    server: Server[Any],
+    rights: AttachedRights,
+    folder: str,
+    idle: Callable[[], Awaitable[None]],
+    lines: SocketLines,
+    writer: SocketWriter,
+) -> None:
+    """Serve one attached client until it has gone."""
+    async with TaskGroup() as group:
+        following = group.create_task(rights.follow())
+        with callers.bind_connection_caller(rights.get_caller, folder=folder) as find_caller:
+            async with stdio.open_streams(lines, writer, idle=idle) as (received, sent):
+                options = mcp_server.make_initialization_options(server)
+                await server.run(received, sent, options)
+            # A client without a handshake has no session but the attachment.
+            with suppress(NotReady):
+                if (gateway := rights.readiness.current) is not None:
+                    gateway.effects.memory.record_session_end(find_caller())
+        following.cancel()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from gateway_project.access.bearers import BearerTokenCache
@@ -12,7 +13,7 @@ from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import server as mcp_server
-from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
+from gateway_project.mcp.attach.hosting import AttachOffer, host_attachments
 from gateway_project.mcp.http.access_log import AccessLog
 from gateway_project.mcp.http.answers import RequestRejected
 from gateway_project.mcp.http.authenticate import answer_unavailable
@@ -57,10 +58,8 @@ class HttpService:
         self.runtime = Runtime(prepare)
         in_flight = mcp_server.InFlightCounter()
         server = mcp_server.build_server(self.runtime, in_flight=in_flight)
-        self._hosting = (
-            AttachHosting(self.runtime, server, in_flight=in_flight, offered=offered)
-            if offered
-            else None
+        self._host_attachments = partial(
+            host_attachments, self.runtime, server, in_flight=in_flight, offered=offered
         )
         self.sessions = Sessions(server, self.runtime)
         self._bearers: BearerTokenCache | None = None
@@ -79,8 +78,7 @@ class HttpService:
         """Serve while the context is open; it must be entered and left in one task."""
         telemetry.http_sessions.set_function(lambda: len(self.sessions))
         telemetry.ready.set_function(lambda: self.runtime.readiness.find_obstacle() is None)
-        attachable = self._hosting.open() if self._hosting else nullcontext()
-        async with TaskGroup() as group, self.sessions.run(), attachable:
+        async with TaskGroup() as group, self.sessions.run(), self._host_attachments():
             tasks = [
                 group.create_task(self.runtime.run(), name="runtime"),
                 group.create_task(self._recheck_tokens(), name="tokens"),
