@@ -11,7 +11,6 @@ from tests.fakes import FakePins, text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
 from tests.upstream_calls import call_tool
 from tools import pinned_upstream
-from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.errors import DefinitionChanged, ServerExited, UnknownServer
 from tools.upstream.listing import ToolListing
@@ -76,7 +75,7 @@ def changed():
 
 @pytest.fixture
 def approved():
-    return {"read": to_definition(AS_APPROVED).hash}
+    return {"read": AS_APPROVED.hash}
 
 
 @pytest.fixture
@@ -127,7 +126,7 @@ async def test_what_is_refused_was_recorded_before(pool, approved):
     )
     with pytest.raises(DefinitionChanged):
         await call_tool(guarded, "files", "read", {})
-    assert recorded == [("files", to_definition(CHANGED))]
+    assert recorded == [("files", CHANGED)]
 
 
 async def test_a_listing_is_hashed_beside_the_event_loop(guarded, pool, monkeypatch):
@@ -135,7 +134,7 @@ async def test_a_listing_is_hashed_beside_the_event_loop(guarded, pool, monkeypa
 
     def noted(tool, *more):
         threads.append(threading.get_ident())
-        return to_definition(tool).hash
+        return tool.hash
 
     monkeypatch.setattr(pinned_upstream, "_hash_tool", noted)
     await call_tool(guarded, "files", "read", {})
@@ -155,7 +154,7 @@ async def test_an_approval_in_the_middle_of_a_life_lets_the_tool_be_called(
     guarded, pool, approved
 ):
     await call_tool(guarded, "files", "read", {})
-    pool.tool, approved["read"] = CHANGED, to_definition(CHANGED).hash
+    pool.tool, approved["read"] = CHANGED, CHANGED.hash
     await call_tool(guarded, "files", "read", {})
     assert pool.called == ["read", "read"]
 
@@ -225,7 +224,7 @@ async def test_the_list_of_a_remote_server_is_looked_at_again_when_it_is_old(
 
 async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
     async with UpstreamPool([legacy()], policy=SOON) as pool:
-        pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
+        pins = {tool.name: tool.hash for tool in await pool.list_tools("legacy")}
         await pool.restart("legacy")
         guarded = PinnedUpstream(
             pool, catalogue=lambda: FakePins(hashes=pins), on_changed=lambda _: None

@@ -21,9 +21,9 @@ from mcp_types import (
     LOG_LEVEL_META_KEY,
     PROTOCOL_VERSION_META_KEY,
     RequestId,
-    Tool,
 )
 
+from tools.definition import Definition
 from tools.mcp_tasks import EXTENSION, ID_FIELD, TASK_METHODS
 from tools.upstream.client import LISTING_EXTENSIONS
 from tools.upstream.downstream import NO_CLIENT
@@ -95,7 +95,7 @@ class RequestEnvelope:
         """Whether the server may answer a request with a task: it was told that we follow one."""
         return self._is_modern and request.method == CALL_METHOD
 
-    def learn_headers(self, tools: Iterable[Tool]) -> None:
+    def learn_headers(self, tools: Iterable[Definition]) -> None:
         """Record which arguments of which tools must be mirrored as headers."""
         if self._over_http and self._is_modern:
             maps = ((tool.name, x_mcp_header_map(tool.input_schema)) for tool in tools)

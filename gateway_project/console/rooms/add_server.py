@@ -34,7 +34,7 @@ from gateway_project.use_cases import curate_servers, discover_servers
 from gateway_project.use_cases.curate_servers import register_servers
 from gateway_project.use_cases.discover_servers import ServerTest
 from gateway_project.use_cases.refusals import InvalidEntry
-from tools import discover, scan
+from tools import scan
 from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.executable_input import find_executable_input
@@ -192,8 +192,7 @@ def describe_test(done: ServerTest, matcher: DangerMatcher) -> dict[str, Any]:
         matcher: For the dangerous operations in force.
     """
     listing = done.listing
-    tools = listing.tools if listing else ()
-    definitions = [discover.to_definition(tool) for tool in tools]
+    definitions = listing.tools if listing else ()
     shown = [
         _describe_listed(definition, done.server, matcher)
         for definition in definitions[:MAX_SHOWN_TOOLS]

@@ -1,8 +1,8 @@
 """Requests carry what the protocol of their server wants around them."""
 
 import pytest
-from mcp_types import Tool
 
+from tools.definition import Definition
 from tools.upstream.downstream import Downstream
 from tools.upstream.envelope import RequestEnvelope
 from tools.upstream.in_flight import UpstreamRequest
@@ -19,7 +19,7 @@ def request(method="tools/call", params=None, **values):
 
 
 def tool(**properties):
-    return Tool(name="t", input_schema={"type": "object", "properties": properties})
+    return Definition(name="t", input_schema={"type": "object", "properties": properties})
 
 
 async def report(progress, total, message): ...

@@ -109,7 +109,8 @@ async def test_a_server_that_reads_no_cursors_has_one_page(cursor):
 async def test_a_malformed_optional_part_costs_no_tool(odd, ignored):
     listing = await gather({None: {"tools": [tool("a", title="A", **odd)]}})
     assert listing[0].title == "A"
-    assert all(getattr(listing[0], key) is None for key in ("icons", "output_schema", "meta"))
+    assert not listing[0].extras.keys() & {"icons", "_meta"}
+    assert listing[0].output_schema is None
     assert listing.problems[0].startswith(f"tool 'a': {ignored}")
     assert listing.problems[0].endswith("; that is ignored")
 
@@ -117,8 +118,22 @@ async def test_a_malformed_optional_part_costs_no_tool(odd, ignored):
 async def test_of_annotations_only_what_is_malformed_is_ignored():
     hints = {"title": 7, "destructiveHint": True, "readOnlyHint": "maybe"}
     listing = await gather({None: {"tools": [tool("a", annotations=hints)]}})
-    said = listing[0].annotations
-    assert (said.title, said.destructive_hint, said.read_only_hint) == (None, True, None)
+    assert listing[0].annotations == {"destructiveHint": True}
+
+
+@pytest.mark.parametrize(
+    ("listed", "title", "annotations"),
+    [
+        ({}, "", {}),
+        ({"title": "A"}, "A", {}),
+        ({"annotations": {"title": "B"}}, "B", {"title": "B"}),
+        ({"title": "A", "annotations": {"title": "B"}}, "A", {"title": "B"}),
+        ({"annotations": {"readOnlyHint": True}}, "", {"readOnlyHint": True}),
+    ],
+)
+async def test_a_tool_s_title_may_stand_among_its_hints(listed, title, annotations):
+    (said,) = await gather({None: {"tools": [tool("a", **listed)]}})
+    assert (said.title, said.annotations, said.description) == (title, annotations, "")
 
 
 @pytest.mark.parametrize("schema", [{}, {"inputSchema": None}, {"inputSchema": []}])

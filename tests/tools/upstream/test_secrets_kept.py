@@ -10,7 +10,6 @@ from gateway_project.foundation.redaction import Redactor
 from tests.fakes import FakePins
 from tests.tools.upstream.conftest import ENCODED, SOON, Person, legacy
 from tests.upstream_calls import call_tool
-from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import ServerExited, SpawnFailed, UpstreamRefused
@@ -108,7 +107,7 @@ def test_only_texts_of_a_definition_lose_a_secret_and_names_that_calls_need_stay
 async def test_a_tool_whose_definition_holds_a_secret_is_called_as_it_was_pinned():
     spec = legacy(env=VARIABLE, options=("tools=betraying",))
     async with UpstreamPool([spec]) as pool:
-        pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
+        pins = {tool.name: tool.hash for tool in await pool.list_tools("legacy")}
     changed = []
     async with UpstreamPool([spec]) as pool:
         pinned = PinnedUpstream(
