@@ -20,15 +20,18 @@ from tools import ids, resource_uris, skills, ui_pages
 from tools.catalogue import CatalogueServer
 from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
-from tools.upstream.kinds import ItemKind
+from tools.upstream.kinds import ITEMS, ItemKind
 from tools.upstream.listing import ItemListing
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Downstream, UpstreamRequest
 
 READ_SCOPE: Final = "read"
 _OWN_SCHEMES: Final = (resource_uris.UI_SCHEME, resource_uris.SKILL_SCHEME)
 """Of pages and skills, which are named by their server in any case."""
+_EXPOSED_URIS: Final[Mapping[ItemKind, Callable[[str, str], str]]] = {
+    "resources": resource_uris.exposed_uri,
+    "templates": resource_uris.exposed_template,
+}
 _TEXT_KEYS: Final = ("description", "title")
 
 
@@ -132,35 +135,22 @@ class PromptAddress:
     name: str
 
 
-async def list_resources(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
-    """List the resources of all servers visible to the caller."""
-    return await _list_items(
-        effects, caller, downstream, "resources", field="uri", exposed=resource_uris.exposed_uri
-    )
+async def list_items(
+    effects: Effects, caller: Caller, downstream: Downstream, kind: ItemKind
+) -> ItemPage:
+    """List the resources, templates or prompts of all servers visible to the caller.
 
-
-async def list_templates(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
-    """List the resource templates of all servers visible to the caller."""
-    return await _list_items(
-        effects,
-        caller,
-        downstream,
-        "templates",
-        field="uriTemplate",
-        exposed=resource_uris.exposed_template,
-    )
-
-
-async def list_prompts(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
-    """List the prompts of all servers visible to the caller, under distinct names."""
+    Prompts have distinct names.
+    """
     servers = _visible_servers(effects, caller)
     listed = await effects.item_lists.gather_lists(
-        servers, "prompts", caller=caller, downstream=downstream
+        servers, kind, caller=caller, downstream=downstream
     )
-    items = [
-        _expose_item(item, "name", name)
-        for name, _, item in _iterate_prompts(servers, listed.by_server)
-    ]
+    if kind == "prompts":
+        prompts = _iterate_prompts(servers, listed.by_server)
+        items = [_expose_item(item, "name", name) for name, _, item in prompts]
+    else:
+        items = list(_iterate_exposed(servers, listed, kind))
     return ItemPage(items=tuple(items), missing=listed.missing)
 
 
@@ -402,28 +392,16 @@ def _visible_servers(effects: Effects, caller: Caller) -> list[CatalogueServer]:
     return [server for server in servers if caller.group in server.whole_groups]
 
 
-async def _list_items(
-    effects: Effects,
-    caller: Caller,
-    downstream: Downstream,
-    kind: ItemKind,
-    *,
-    field: str,
-    exposed: Any,
-) -> ItemPage:
-    servers = _visible_servers(effects, caller)
-    listed = await effects.item_lists.gather_lists(
-        servers, kind, caller=caller, downstream=downstream
-    )
-    items = []
+def _iterate_exposed(
+    servers: list[CatalogueServer], listed: ListedItems, kind: ItemKind
+) -> Iterator[dict[str, Any]]:
+    """Yield resources or templates with their exposed URIs."""
+    field, expose = ITEMS[kind].key, _EXPOSED_URIS[kind]
     for server in servers:
         for item in _iterate_named_items(listed.by_server.get(server.name), field):
             own = item[field]
             is_named_so = server.unprefixed and not own.startswith(_OWN_SCHEMES)
-            items.append(
-                _expose_item(item, field, own if is_named_so else exposed(server.name, own))
-            )
-    return ItemPage(items=tuple(items), missing=listed.missing)
+            yield _expose_item(item, field, own if is_named_so else expose(server.name, own))
 
 
 def _iterate_named_items(listing: ItemListing | None, field: str) -> Iterator[dict[str, Any]]:

@@ -23,6 +23,7 @@ from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import ListingChanges
 from tools.upstream.errors import UpstreamError
+from tools.upstream.kinds import name_capabilities
 
 if TYPE_CHECKING:
     from tools.upstream.pool import UpstreamPool
@@ -153,8 +154,9 @@ async def _discover_one(
         )
     definitions, left_out = await run_in_worker_thread(_select_storable, listing.tools)
     warnings = (*listing.problems, *left_out)
+    capabilities = name_capabilities(listing.peer.capabilities)
     # Before the tools, whose change makes clients request all lists of a new server.
-    lists = await item_store.discover_items(pool, name, listing.capabilities or ())
+    lists = await item_store.discover_items(pool, name, capabilities)
     if listed := lists.get("skills"):
         await pinned_content.discover_skills(pool, name, listed.items, approve_new=approve_new)
     await pinned_content.discover_pages(pool, name, definitions, approve_new=approve_new)
@@ -166,7 +168,7 @@ async def _discover_one(
             at=now(),
             approve_new=approve_new,
             complete=listing.complete,
-            instructions=listing.instructions,
+            instructions=listing.peer.instructions,
         )
     except (ObjectDoesNotExist, DataError) as error:
         # Concerns this server only; an unavailable database concerns all and is raised.
@@ -181,8 +183,8 @@ async def _discover_one(
         servers.record_connection,
         name,
         at=now(),
-        protocol_version=listing.protocol_version,
-        capabilities=listing.capabilities,
+        protocol_version=listing.peer.protocol_version,
+        capabilities=capabilities,
     )
     for warning in warnings:
         log.warning("server.tool_skipped", server=name, reason=warning)

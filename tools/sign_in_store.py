@@ -18,10 +18,8 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.store import sign_ins as store
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.network import NetworkRules
-from tools.upstream.oauth.authorize import make_authorization
-from tools.upstream.oauth.sign_ins import SignInManager
-from tools.upstream.oauth.stored_sign_in import SignInStoreUnavailable, StoredSignIn
-from tools.upstream.oauth.values import SignIn, SignInKey
+from tools.upstream.oauth.sign_ins import SignInManager, make_authorization
+from tools.upstream.oauth.values import SignIn, SignInKey, SignInStoreUnavailable, StoredSignIn
 
 LOCK_TIMEOUT_S = 30.0
 """Twice the longest renewal in the process that holds the lock."""

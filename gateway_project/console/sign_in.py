@@ -22,7 +22,7 @@ from gateway_project.use_cases.sign_in import CompletedSignIn, SignInDependencie
 from tools.store import sign_ins
 from tools.store.sign_ins import NoSuchSignIn, RemoteServer
 from tools.upstream.oauth import addresses
-from tools.upstream.oauth.failures import SignInFailed
+from tools.upstream.oauth.values import SignInFailed
 
 DOCUMENT_MAX_AGE_S = 3_600
 R = TypeVar("R")

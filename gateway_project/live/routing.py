@@ -27,7 +27,7 @@ from gateway_project.live.hub import Hub, Seat
 from gateway_project.live.list_feeds import ApprovalsFeed, RunsFeed, ServersFeed, SpeculationsFeed
 from gateway_project.live.run_feed import RunFeed
 from gateway_project.live.viewers import load_viewer, read_session_key
-from gateway_project.mcp.http.names import AllowedNames
+from gateway_project.mcp.http.request import AllowedNames
 
 LAYER_ALIAS: Final = "live"
 """Name of the channel layer in Django's settings, which few installations have."""

@@ -214,13 +214,6 @@ def read_log_level(ctx: Context) -> str | None:
     return min_level if min_level in LOG_LEVELS else None
 
 
-def is_severe_enough(level: object, min_level: str | None) -> bool:
-    """Whether a log message reaches the wanted level; an unknown level always does."""
-    if min_level is None:
-        return False
-    return level not in LOG_LEVELS or LOG_LEVELS.index(str(level)) >= LOG_LEVELS.index(min_level)
-
-
 def _read_meta(ctx: Context) -> Mapping[str, Any]:
     meta = (ctx.params or {}).get("_meta")
     return meta if isinstance(meta, Mapping) else {}

@@ -16,11 +16,10 @@ from gateway_project.foundation import stop_guard
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp import stdio
-from gateway_project.mcp.attach.hosting import AttachOffer, host_attachments
-from gateway_project.mcp.conversation import ConversationReplay
+from gateway_project.mcp.attach.host import AttachOffer, host_attachments
 from gateway_project.mcp.first_answers import FirstAnswers
 from gateway_project.mcp.runtime import PreparedRuntime, Runtime
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import ConversationReplay, ProtocolWire
 from gateway_project.readiness import Readiness
 
 FINISH_TIMEOUT_S: Final = 5.0

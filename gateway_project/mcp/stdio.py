@@ -35,14 +35,14 @@ from gateway_project.foundation.computing import run_in_message_thread
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import encoding, refused_lines
-from gateway_project.mcp.conversation import (
+from gateway_project.mcp.first_answers import FirstAnswers
+from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
+from gateway_project.mcp.wire import (
     ConversationReplay,
+    ProtocolWire,
     is_replay_response,
     read_response_id,
 )
-from gateway_project.mcp.first_answers import FirstAnswers
-from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
-from gateway_project.mcp.wire import ProtocolWire
 
 CHUNK_BYTES = 256 * 1024
 DRAIN_TIMEOUT_S = 2.0

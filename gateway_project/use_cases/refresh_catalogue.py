@@ -17,7 +17,7 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.advisory import AdvisoryLocks
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.foundation.task_group import TaskGroup, run_uninterrupted
 from graph import refresh
 from tools import discover as discovery
 from tools.discover import DiscoveryResult
@@ -25,7 +25,6 @@ from tools.sign_in_store import make_remote_with_sign_ins
 from tools.store import catalogue, discoveries, postings, servers
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.uninterrupted import run_uninterrupted
 
 LOCK_POLL_INTERVAL_S: Final = 0.25
 MAX_LOCK_POLLS: Final = 720

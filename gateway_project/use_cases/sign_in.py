@@ -24,10 +24,9 @@ from tools.upstream.errors import UpstreamError
 from tools.upstream.http.address import RemoteAddress, resolve_address
 from tools.upstream.http.client import HttpClient
 from tools.upstream.network import NetworkRules, parse_networks
-from tools.upstream.oauth import authorization, clients, discovery, grants
-from tools.upstream.oauth.failures import SignInFailed
+from tools.upstream.oauth import clients, discovery, grants
 from tools.upstream.oauth.fetching import make_http_fetch
-from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey
+from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInFailed, SignInKey
 
 CALLBACK_PATH = "/sign-in/callback"
 DOCUMENT_PATH = "/sign-in/client.json"
@@ -213,7 +212,7 @@ async def begin_sign_in(
         sign_ins.load_server_sign_ins, server.name, sealer=dependencies.sealer
     )
     former = await run_in_database_thread(_load_former_sign_in, key, dependencies.sealer)
-    scope = authorization.choose_scope(
+    scope = grants.choose_scope(
         protection, challenge=challenge, entered=server.scopes, former=former
     )
     client = await clients.choose_client(
@@ -223,7 +222,7 @@ async def begin_sign_in(
         scope=scope,
         fetch=fetch,
     )
-    attempt, state, browser_url = authorization.begin_sign_in(
+    attempt, state, browser_url = grants.begin_sign_in(
         key, protection, client=client, redirect_uri=redirect_uri, scope=scope
     )
     await run_in_database_thread(
@@ -269,7 +268,7 @@ async def finish_sign_in(
             "this sign-in was started by someone else, is already finished, or took longer "
             f"than {sign_ins.ATTEMPT_LIFETIME.seconds // 60} minutes; start again"
         )
-    code = authorization.read_code(attempt, answer)
+    code = grants.read_code(attempt, answer)
     address = await run_in_database_thread(_resolve_attempt_address, caller, attempt, dependencies)
     fetch = make_http_fetch(dependencies.http_client, own=address.own)
     sign_in = await grants.exchange_code(attempt, code, fetch=fetch, now=dependencies.clock())

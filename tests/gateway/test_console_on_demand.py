@@ -18,7 +18,7 @@ from execution.call_errors import ApprovalRequired
 from gateway_project.console import identity, idle_stop, on_demand
 from gateway_project.foundation.config import Config
 from gateway_project.mcp import meta_tools, run_schema
-from gateway_project.mcp.attach import sockets
+from gateway_project.mcp.attach import hello
 from gateway_project.mcp.http.address import ListenAddress
 from gateway_project.runs import approval_text
 from tests.journeys.gateways import free_port
@@ -143,7 +143,7 @@ def test_a_port_used_by_another_program_is_left_alone(config, started):
 
 def test_an_unauthenticated_record_is_ignored(config, started):
     on_demand.find_or_start_console(config)
-    folder = sockets.socket_folder(config.home)
+    folder = hello.socket_folder(config.home)
     record = json.loads((folder / on_demand.RECORD_FILE).read_text())
     assert on_demand._read_record(folder) is not None
     ended = subprocess.run(
@@ -190,7 +190,7 @@ def test_a_console_is_nobodys_upstream_server_and_plain_http_is_enough(config):
 async def test_a_console_withdraws_its_address_before_it_looks_for_approvals(
     config, monkeypatch, is_pending
 ):
-    record = sockets.socket_folder(config.home) / on_demand.RECORD_FILE
+    record = hello.socket_folder(config.home) / on_demand.RECORD_FILE
     seen = []
 
     def is_any_pending():

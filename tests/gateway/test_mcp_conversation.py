@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gateway_project.mcp.conversation import (
+from gateway_project.mcp.wire import (
     REPLAY_ID_PREFIX,
     Conversation,
     is_replay_response,

@@ -15,7 +15,7 @@ from gateway_project import user_errors
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.schema import ArgumentProblem
-from gateway_project.mcp import conversation, errors, handlers
+from gateway_project.mcp import errors, handlers, wire
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.pass_through import PassThroughError
@@ -78,7 +78,7 @@ def test_exactly_the_error_codes_are_documented():
     kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
     used |= {kind.code for kind in migrate.SchemaMismatch.__subclasses__()}
-    used |= raised_by_name() | {errors.INTERNAL_CODE, conversation._CODE} | of_runs()
+    used |= raised_by_name() | {errors.INTERNAL_CODE, wire._CODE} | of_runs()
     assert used == DOCUMENTED
 
 

@@ -19,8 +19,7 @@ from tools.store import sign_ins
 from tools.store.sign_ins import NoSuchSignIn
 from tools.upstream.errors import UnsetVariable
 from tools.upstream.http.client import HttpClient
-from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed
-from tools.upstream.oauth.values import SignInKey
+from tools.upstream.oauth.values import AuthorizationRefused, SignInFailed, SignInKey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

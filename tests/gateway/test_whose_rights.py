@@ -37,8 +37,7 @@ from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.item_lists import ItemLists
 from tools.upstream.errors import UpstreamError
 from tools.upstream.http.remote import RemoteTransports
-from tools.upstream.oauth.authorize import make_authorization
-from tools.upstream.oauth.sign_ins import SignInManager
+from tools.upstream.oauth.sign_ins import SignInManager, make_authorization
 from tools.upstream.oauth.values import (
     AuthorizationServer,
     OAuthClient,
@@ -46,7 +45,7 @@ from tools.upstream.oauth.values import (
     SignIn,
     SignInKey,
 )
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec

@@ -19,7 +19,7 @@ from tools.models import Server, Team, Tool
 from tools.store import launches
 from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry, written_secrets
-from tools.upstream.output_tail import MAX_LINES
+from tools.upstream.output import MAX_LINES
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000

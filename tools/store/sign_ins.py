@@ -16,8 +16,7 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.models import Server, ServerSignIn, SignInAttempt
 from tools.store import launches, servers
 from tools.upstream.oauth import values
-from tools.upstream.oauth.stored_sign_in import StoredSignIn
-from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey
+from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey, StoredSignIn
 from tools.upstream.spec import ServerSpec
 from tools.upstream.written_secrets import redact_url
 

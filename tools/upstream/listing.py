@@ -17,7 +17,7 @@ from tools.upstream import nesting
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.redact_definitions import redact_definition
-from tools.upstream.status import ServerInfo
+from tools.upstream.status import ServerPeer
 
 FetchPage = Callable[[str | None], Awaitable[dict[str, Any]]]
 """Fetches the page at a cursor (None: the first page) as the raw result."""
@@ -43,10 +43,7 @@ class ToolListing(Sequence[Definition]):
         problems: Problems found in the listing, one line each.
         omitted: Names of tools that are listed but unusable.
         ttl_s: Seconds the listing stays valid according to the server; None if not given.
-        instructions: The server's instructions for use, or empty.
-        server_info: Its own name and version, if declared.
-        protocol_version: Version the listing was fetched with.
-        capabilities: Names of its declared capabilities; None if unknown.
+        peer: The server's description of itself.
     """
 
     tools: tuple[Definition, ...]
@@ -54,10 +51,7 @@ class ToolListing(Sequence[Definition]):
     problems: tuple[str, ...] = ()
     omitted: frozenset[str] = frozenset()
     ttl_s: float | None = None
-    instructions: str = ""
-    server_info: ServerInfo | None = None
-    protocol_version: str = ""
-    capabilities: frozenset[str] | None = None
+    peer: ServerPeer = field(default_factory=ServerPeer)
 
     @overload
     def __getitem__(self, index: int) -> Definition: ...

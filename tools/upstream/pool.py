@@ -9,23 +9,21 @@ from typing import Any, Self
 
 from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
 from gateway_project.foundation.task_group import TaskGroup
-from tools.upstream.breaker import RetryPolicy
+from tools.upstream.breaker import RetryPolicy, UpstreamEnvironment
 from tools.upstream.connection import Connection
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.entry import ServerEntry, SupervisorKey
-from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import UnknownServer, UpstreamError
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.kinds import ItemKind
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.listing import ItemListing, ToolListing
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import NO_CLIENT, Downstream, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.spec import ServerSpec, resolve_launch
+from tools.upstream.starts import StartSlots, SupervisorContext
 from tools.upstream.status import ListName, ServerStatus
 from tools.upstream.stdio import StdioTransport
 from tools.upstream.supervise import Admit
-from tools.upstream.supervisor_context import StartSlots, SupervisorContext
 from tools.upstream.transport import UpstreamTransport
 from tools.upstream.watch import GatewayWatcher
 

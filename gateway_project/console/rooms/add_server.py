@@ -202,7 +202,7 @@ def describe_test(done: ServerTest, matcher: DangerMatcher) -> dict[str, Any]:
         for tool in shown
         for finding in tool["findings"]
     ]
-    info = listing.server_info if listing else None
+    info = listing.peer.info if listing else None
     return {
         "error": approval_text.single_line(done.error),
         "output": [approval_text.single_line(line) for line in done.output],
@@ -215,11 +215,11 @@ def describe_test(done: ServerTest, matcher: DangerMatcher) -> dict[str, Any]:
             *(approval_text.single_line(p) for p in (listing.problems if listing else ())),
         ],
         "dangerous": sum(tool["danger"] in ("destructive", "dangerous") for tool in shown),
-        "instructions": strip_invisible(listing.instructions) if listing else "",
+        "instructions": strip_invisible(listing.peer.instructions) if listing else "",
         "implementation": approval_text.single_line(
             f"{info.title or info.name} {info.version}".strip() if info else ""
         ),
-        "protocol_version": listing.protocol_version if listing else "",
+        "protocol_version": listing.peer.protocol_version if listing else "",
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_project.mcp.http import exchange, protocol
+from gateway_project.mcp.http import exchange, serve
 from gateway_project.mcp.http.request import HttpRequest
 from gateway_project.readiness import Gateway
 from tests.gateway.catalogues import catalogue, server, tool
@@ -204,7 +204,7 @@ class Wire:
 
 async def test_headers_and_body_go_out_together():
     wire = Wire()
-    pair = protocol._PairingTransport(wire, asyncio.get_running_loop())
+    pair = serve._PairingTransport(wire, asyncio.get_running_loop())
     pair.write(b"head")
     pair.write(b"body")
     assert wire.sent == [b"headbody"]

@@ -1,6 +1,6 @@
 import pytest
 
-from gateway_project.mcp.http.names import MAX_CACHED_HOSTS, load_allowed_names
+from gateway_project.mcp.http.request import MAX_CACHED_HOSTS, load_allowed_names
 
 
 def listed(hosts="localhost,127.0.0.1,[::1],.team.example", **values):

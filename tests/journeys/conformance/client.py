@@ -18,9 +18,9 @@ from typing import Any
 import django
 
 from tests.upstream_calls import SOMEBODY, call_tool, send_request
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 from tools.upstream.result import UpstreamResult
 from tools.upstream.spec import ServerSpec
 

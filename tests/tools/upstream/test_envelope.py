@@ -3,10 +3,10 @@
 import pytest
 
 from tools.definition import Definition
-from tools.upstream.downstream import Downstream
-from tools.upstream.envelope import RequestEnvelope
+from tools.upstream.handshake import RequestEnvelope
 from tools.upstream.in_flight import UpstreamRequest
-from tools.upstream.peer import ServerPeer
+from tools.upstream.request import Downstream
+from tools.upstream.status import ServerPeer
 
 MODERN = ServerPeer(era="modern", protocol_version="2026-07-28")
 LEGACY = ServerPeer(era="legacy", protocol_version="2025-06-18")

@@ -28,9 +28,9 @@ from tools.upstream.handshake import (
     negotiate,
     parse_discovery,
 )
-from tools.upstream.peer import ServerPeer
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
+from tools.upstream.status import ServerPeer
 
 MODERN = DiscoverResult(
     supported_versions=[LATEST_MODERN_VERSION],

@@ -13,9 +13,9 @@ from tests.tools.upstream.conftest import LONG_S, SOON, curious, eventually
 from tests.tools.upstream.http.conftest import remote, text
 from tests.upstream_calls import SOMEBODY, call_tool, send_request
 from tools.upstream import connection as module
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerExited, UpstreamRefused
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 
 SET_LEVEL = "logging/setLevel"
 LISTS = ("resources/list", "resources/templates/list", "prompts/list")

@@ -16,10 +16,10 @@ from tests.tools.upstream.conftest import (
 )
 from tests.upstream_calls import SOMEBODY, call_tool, make_caller, send_request
 from tools.upstream import changes
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError, UpstreamRefused
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 
 INQUIRING = script("inquiring.py")
 

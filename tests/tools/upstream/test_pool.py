@@ -49,8 +49,8 @@ async def test_both_eras_of_servers_list_and_answer():
         for name, instructions in (("legacy", "Be kind."), ("modern", "Call echo.")):
             listing = await pool.list_tools(name)
             assert "echo" in {tool.name for tool in listing}
-            assert listing.instructions == instructions
-            assert listing.server_info.name == name
+            assert listing.peer.instructions == instructions
+            assert listing.peer.info.name == name
             assert text(await call_tool(pool, name, "echo", {"text": "hi"})) == "hi"
         await call_tool(pool, "modern", "grow", {})
         await call_tool(pool, "legacy", "flood", {"count": 3})

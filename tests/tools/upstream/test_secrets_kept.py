@@ -11,12 +11,12 @@ from tests.fakes import FakePins
 from tests.tools.upstream.conftest import ENCODED, SOON, Person, legacy
 from tests.upstream_calls import call_tool
 from tools.pinned_upstream import PinnedUpstream
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.errors import ServerExited, SpawnFailed, UpstreamRefused
-from tools.upstream.known_secrets import collect_known_secrets
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.redact_definitions import redact_definition
 from tools.upstream.spec import ServerSpec, resolve_launch
+from tools.upstream.written_secrets import collect_known_secrets
 
 SECRET = 'S3cr3t/"val+ue"=é'
 VARIABLE = {"ACME_TOKEN": SECRET}
@@ -56,7 +56,7 @@ async def test_a_secret_in_instructions_and_definitions_reaches_no_catalogue():
     async with UpstreamPool([legacy(env=VARIABLE, options=options)]) as pool:
         listing = await pool.list_tools("legacy")
         status = pool.list_statuses()["legacy"]
-    assert listing.instructions == "Sign in with [redacted]."
+    assert listing.peer.instructions == "Sign in with [redacted]."
     assert [(tool.title, tool.description) for tool in listing] == [
         ("[redacted]", "Signs in with [redacted].")
     ]

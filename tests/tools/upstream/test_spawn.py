@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.upstream.conftest import legacy
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.errors import SpawnFailed, UnsetVariable
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec

@@ -11,8 +11,7 @@ import pytest
 
 from tests.tools.upstream.conftest import LONG_S, SOON, Seen, eventually, gone, legacy, script
 from tests.upstream_calls import call_tool
-from tools.upstream.breaker import RetryPolicy
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import RetryPolicy, UpstreamEnvironment
 from tools.upstream.errors import (
     CallTimedOut,
     CircuitOpen,

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.network import NetworkRules
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
 if TYPE_CHECKING:
-    from tools.upstream.http.authorize import CredentialsProvider
     from tools.upstream.http.client import HttpClient
+    from tools.upstream.http.endpoint import CredentialsProvider
 
 
 class RemoteTransports:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from gateway_project.foundation.surrogates import has_lone_surrogate
 from tools.upstream.errors import UpstreamError
-from tools.upstream.oauth.failures import AuthorizationServerUnreachable, quote_foreign
+from tools.upstream.oauth.values import AuthorizationServerUnreachable, quote_foreign
 
 if TYPE_CHECKING:  # a gateway without remote servers need not load the HTTP client
     from tools.upstream.http.client import FetchedResponse, HttpClient

@@ -11,9 +11,9 @@ from tests.tools.upstream.http.conftest import remote
 from tests.upstream_calls import call_tool
 from tools.upstream.errors import ConnectionLost
 from tools.upstream.http import listener
-from tools.upstream.http.session import HttpSession
+from tools.upstream.http.exchange import HttpSession
 from tools.upstream.limits import UpstreamLimits
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.wire import Wire
 

@@ -14,7 +14,7 @@ from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import SOON, Seen, eventually
 from tests.tools.upstream.http.conftest import remote, text, times_out, was_called
 from tests.upstream_calls import call_tool, send_request
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.errors import (
     ConnectionLost,
     ForbiddenAddress,
@@ -25,7 +25,7 @@ from tools.upstream.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.http import guard, transport
+from tools.upstream.http import client, transport
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
@@ -307,7 +307,7 @@ async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
 
 
 async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, monkeypatch):
-    monkeypatch.setattr(guard, "KEEP_ALIVE_S", PATIENCE_S)
+    monkeypatch.setattr(client, "KEEP_ALIVE_S", PATIENCE_S)
     async with UpstreamPool([remote(legacy.url)]) as pool:
         await pool.warm_up()
         async with asyncio.TaskGroup() as group:

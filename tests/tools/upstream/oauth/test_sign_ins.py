@@ -8,8 +8,7 @@ from tests.tools.upstream.oauth.conftest import ALL, ANN, BOB
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.errors import SignInRequired, SignInUnavailable
 from tools.upstream.oauth import sign_ins as module
-from tools.upstream.oauth.authorize import make_authorization
-from tools.upstream.oauth.sign_ins import SignInManager
+from tools.upstream.oauth.sign_ins import SignInManager, make_authorization
 from tools.upstream.spec import ServerSpec
 
 
