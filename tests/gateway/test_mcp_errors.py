@@ -22,6 +22,7 @@ from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs.direct_call import DirectCallFailed
 from gateway_project.use_cases import decide_approval
+from tools.pinned_content import ContentUnavailable
 from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamRefused
 
@@ -30,10 +31,16 @@ DOCUMENTED = set(
     re.findall(r"^\| `(\w+)` \|", (BASE / "docs" / "errors.md").read_text(), re.MULTILINE)
 )
 SOURCES = [*(BASE / "gateway_project").rglob("*.py"), *(BASE / "execution").rglob("*.py")]
-BY_INSTANCE = {DirectCallFailed, ActionNotPossible, NotReady}
+BY_INSTANCE = {DirectCallFailed, ActionNotPossible, NotReady, ContentUnavailable}
 """Their codes differ from one to the other."""
-NAMED_IN_PLACE = {"nothing_succeeded", "run_paused", "run_unknown"}
-"""Where all tasks of a run failed, and where a single call is at rest without an answer."""
+NAMED_IN_PLACE = {
+    "nothing_succeeded",
+    "run_paused",
+    "run_unknown",
+    "page_unavailable",
+    "skill_unavailable",
+}
+"""Where all tasks of a run failed, where a single call is at rest, and of pinned contents."""
 
 
 def descendants(kind):

@@ -16,6 +16,7 @@ from tools.upstream.errors import SpawnFailed
 from tools.upstream.listing import ToolListing
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
+from tools.upstream.status import ServerPeer
 
 DATABASE = pytest.mark.django_db(transaction=True)
 
@@ -179,7 +180,10 @@ async def test_what_a_server_says_of_itself_is_stored(registered, clock):
     pool = FakeUpstream(
         tools={
             "git": ToolListing(
-                tools=(), instructions="Works on this repository.", protocol_version="2026-07-28"
+                tools=(),
+                peer=ServerPeer(
+                    instructions="Works on this repository.", protocol_version="2026-07-28"
+                ),
             )
         }
     )
