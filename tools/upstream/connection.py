@@ -129,7 +129,7 @@ class Connection:
             result = await self._await_answer(flight, request_id)
         finally:
             self._flights.mark_answered(request_id)
-            self._inbound.questions.withdraw_for(flight)
+            self._inbound.withdraw_for(flight)
         await flight.drain_notices(within_s=LAST_NOTICES_S)
         return result
 
@@ -150,7 +150,7 @@ class Connection:
                 if not self._is_settled:
                     await self._try_request(PING, {})
                     self._is_settled = True
-                if await self._inbound.questions.wait_for_roots():
+                if await self._inbound.wait_for_roots():
                     await self._try_request(PING, {})
 
     async def list_tools(self) -> ToolListing:

@@ -51,73 +51,79 @@ class _ServerQuestion(NamedTuple):
     ended: asyncio.Event
 
 
-class ClientQuestions:
-    """Forwards questions to the client of the request they belong to, and returns the answers.
+class InboundHandler:
+    """The `MessageReceiver` of a connection; has clients answer the server's questions.
 
     A question belongs to the request on whose stream it arrived; if the transport has no such
     streams, to the only client with requests in flight. The server always gets an answer.
 
     Args:
         wire: Sends the answers.
-        client: Requests in flight, and what becomes of a question for roots.
-        group: Runs the forwarding.
+        client: Requests in flight, what becomes of a question for roots, and listeners for
+            notifications outside any request.
+        group: Runs background work.
+
+    Attributes:
+        era: The protocol's era, once negotiated.
+        subscription: Handler of subscription notifications; returns whether it consumed one.
     """
 
     def __init__(self, wire: Wire, *, client: ClientProfile, group: TaskGroup) -> None:
         self._wire = wire
-        self._limits = wire.origin.limits
-        self._flights = client.flights
-        self._on_roots_asked = client.on_roots_asked
+        self._redactor = wire.origin.redactor
+        self._client = client
         self._group = group
+        self._limits = wire.origin.limits
         self._open: dict[RequestId, _ServerQuestion] = {}
+        self._out_of_band: OrderedDict[str, Downstream] = OrderedDict()
+        self._handlers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+            "notifications/progress": self._handle_progress,
+            "notifications/resources/updated": self._handle_resource_update,
+            "notifications/elicitation/complete": self._handle_completion,
+            "notifications/cancelled": self._handle_cancellation,
+            "notifications/subscriptions/acknowledged": self._handle_acknowledgement,
+        }
+        self.era: Era | None = None
+        self.subscription: Callable[[str, Mapping[str, Any]], bool] = lambda *_: False
 
-    def find_request(self, related: RequestId | None) -> InFlightRequest | str:
-        """Return the request that a server's message belongs to, or the reason there is none."""
-        if related is None:
-            return self._flights.find_only_party()
-        flight = self._flights.find_by_id(coerce_request_id(related))
-        return "the request it belongs to has ended" if flight is None else flight
-
-    def find_client(self, related: RequestId | None) -> Downstream | None:
-        """Return the client that would receive a question."""
-        flight = self.find_request(related)
-        return None if isinstance(flight, str) else flight.request.downstream
-
-    def handle_question(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
-        """Start answering a question, by the client or with a refusal."""
-        flight = self.find_request(related)
-        refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
-        if request.method == ROOTS and self._flights.owner is None:
-            refusal = self._find_roots_refusal(flight, refusal)
-        if request.method == ROOTS and flight == NO_CALL:
-            # Servers ask right after they start: a connection that serves nobody has no roots.
-            answer = self._wire.send_answer(request.id, {"roots": []}, related=related)
-            self._group.create_task(answer)
+    def handle_request(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
+        """Answer a request, or have the client answer it."""
+        if self.era == "modern":
+            # The modern protocol has no such requests, and on stdio they must not be answered.
+            log.warning("server.request_unsupported", method=request.method)
             return
-        if refusal or isinstance(flight, str):
-            error = ErrorData(
-                code=INVALID_REQUEST,
-                message=f"{request.method} cannot be passed on by the gateway: {refusal}",
+        if request.method in QUESTIONS:
+            flight = self._find_request(related)
+            if not isinstance(flight, str):
+                self._remember_elicitation(request.params or {}, flight.request.downstream)
+            self._handle_question(request, flight, related=related)
+            return
+        outcome: dict[str, Any] | ErrorData = {}
+        if request.method != "ping":
+            outcome = ErrorData(
+                code=METHOD_NOT_FOUND, message="Method not found", data=request.method
             )
-            self._group.create_task(self._wire.send_answer(request.id, error, related=related))
-            return
-        flight.question_count += 1
-        owners = [flight] if related is not None else self._flights.list_same_party(flight)
-        paused = [owner for owner in owners if owner.deadline is not None]
-        if request.method == ROOTS:
-            owners = []
-        work = self._group.create_task(self._ask_client(flight.request.downstream.ask, request))
-        question = _ServerQuestion(request.method, work, owners, asyncio.Event())
-        self._open[coerce_request_id(request.id)] = question
-        for owner in paused:
-            owner.pause()
-        self._group.create_task(self._finish(request, question, paused, related=related))
+        self._group.create_task(self._wire.send_answer(request.id, outcome, related=related))
 
-    def withdraw(self, request_id: RequestId) -> None:
-        """Cancel a question that the server has cancelled."""
-        question = self._open.pop(coerce_request_id(request_id), None)
-        if question is not None:
-            question.work.cancel()
+    def handle_notification(
+        self, notification: JSONRPCNotification, *, related: RequestId | None
+    ) -> None:
+        """Route a notification to its recipient; others are dropped."""
+        method, params = notification.method, notification.params or {}
+        if method in _CHANGED:
+            self._client.on_list_changed(_CHANGED[method])
+        elif method == "notifications/message":
+            self._handle_log_message(params, related)
+        elif method in self._handlers:
+            self._handlers[method](params)
+
+    def note_elicitations(self, error: ErrorData, downstream: Downstream) -> None:
+        """Remember the elicitations an error names, whose completion the server may report."""
+        data = error.data if isinstance(error.data, dict) else {}
+        elicitations = data.get("elicitations")
+        for elicitation in elicitations if isinstance(elicitations, list) else ():
+            if isinstance(elicitation, dict):
+                self._remember_elicitation(elicitation, downstream)
 
     def withdraw_for(self, flight: InFlightRequest) -> None:
         """Cancel the questions that belonged only to a request that has ended."""
@@ -134,13 +140,128 @@ class ClientQuestions:
             await question.ended.wait()
         return bool(asked)
 
+    def _handle_progress(self, params: Mapping[str, Any]) -> None:
+        token, progress = as_request_id(params.get("progressToken")), params.get("progress")
+        flight = (
+            None if token is None else self._client.flights.find_by_id(coerce_request_id(token))
+        )
+        value = _read_number(progress)
+        if flight is None or not flight.request.wants_progress or value is None:
+            return
+        flight.extend()
+        if flight.request.progress is None:
+            return
+        message = params.get("message")
+        report = partial(
+            flight.request.progress,
+            value,
+            _read_number(params.get("total")),
+            self._redactor.redact(message) if isinstance(message, str) else None,
+        )
+        flight.queue_notice(report, group=self._group, at_most=self._limits.max_queued_notices)
+
+    def _handle_log_message(self, params: Mapping[str, Any], related: RequestId | None) -> None:
+        flight = self._find_request(related)
+        if isinstance(flight, str):
+            return
+        downstream = flight.request.downstream
+        if downstream.tell is None or not _is_wanted(params.get("level"), downstream.log_level):
+            return
+        redacted = self._redactor.redact_json(params)
+        notice = partial(downstream.tell, "notifications/message", redacted)
+        flight.queue_notice(notice, group=self._group, at_most=self._limits.max_queued_notices)
+
+    def _handle_resource_update(self, params: Mapping[str, Any]) -> None:
+        uri = params.get("uri")
+        if isinstance(uri, str) and not self.subscription(
+            "notifications/resources/updated", params
+        ):
+            self._client.on_resource_updated(uri)
+
+    def _handle_cancellation(self, params: Mapping[str, Any]) -> None:
+        request_id = as_request_id(params.get("requestId"))
+        if not self.subscription("notifications/cancelled", params) and request_id is not None:
+            self._withdraw(request_id)
+
+    def _handle_acknowledgement(self, params: Mapping[str, Any]) -> None:
+        self.subscription("notifications/subscriptions/acknowledged", params)
+
+    def _remember_elicitation(self, params: Mapping[str, Any], downstream: Downstream) -> None:
+        elicitation_id = params.get("elicitationId")
+        if isinstance(elicitation_id, str):
+            self._out_of_band[elicitation_id] = downstream
+            if len(self._out_of_band) > MAX_ELICITATIONS:
+                self._out_of_band.popitem(last=False)
+
+    def _handle_completion(self, params: Mapping[str, Any]) -> None:
+        elicitation_id = params.get("elicitationId")
+        downstream = (
+            self._out_of_band.pop(elicitation_id, None)
+            if isinstance(elicitation_id, str)
+            else None
+        )
+        if downstream is not None and downstream.tell is not None:
+            self._group.create_task(
+                _notify_client(downstream, "notifications/elicitation/complete", params)
+            )
+
+    def _find_request(self, related: RequestId | None) -> InFlightRequest | str:
+        """Return the request that a server's message belongs to, or the reason there is none."""
+        if related is None:
+            return self._client.flights.find_only_party()
+        flight = self._client.flights.find_by_id(coerce_request_id(related))
+        return "the request it belongs to has ended" if flight is None else flight
+
+    def _handle_question(
+        self,
+        request: JSONRPCRequest,
+        flight: InFlightRequest | str,
+        *,
+        related: RequestId | None,
+    ) -> None:
+        """Start answering a question, by the client or with a refusal."""
+        refusal = flight if isinstance(flight, str) else self._find_refusal(flight, request)
+        if request.method == ROOTS and self._client.flights.owner is None:
+            refusal = self._find_roots_refusal(flight, refusal)
+        if request.method == ROOTS and flight == NO_CALL:
+            # Servers ask right after they start: a connection that serves nobody has no roots.
+            answer = self._wire.send_answer(request.id, {"roots": []}, related=related)
+            self._group.create_task(answer)
+            return
+        if refusal or isinstance(flight, str):
+            error = ErrorData(
+                code=INVALID_REQUEST,
+                message=f"{request.method} cannot be passed on by the gateway: {refusal}",
+            )
+            self._group.create_task(self._wire.send_answer(request.id, error, related=related))
+            return
+        flight.question_count += 1
+        owners = [flight] if related is not None else self._client.flights.list_same_party(flight)
+        paused = [owner for owner in owners if owner.deadline is not None]
+        if request.method == ROOTS:
+            owners = []
+        work = self._group.create_task(self._ask_client(flight.request.downstream.ask, request))
+        question = _ServerQuestion(request.method, work, owners, asyncio.Event())
+        self._open[coerce_request_id(request.id)] = question
+        for owner in paused:
+            owner.pause()
+        self._group.create_task(self._finish(request, question, paused, related=related))
+
+    def _withdraw(self, request_id: RequestId) -> None:
+        """Cancel a question that the server has cancelled."""
+        question = self._open.pop(coerce_request_id(request_id), None)
+        if question is not None:
+            question.work.cancel()
+
     def _find_roots_refusal(self, flight: InFlightRequest | str, refusal: str) -> str:
         """Return why a shared connection learns no roots; empty: it is the client's own now."""
         only = None
         if not (refusal or isinstance(flight, str)):
-            is_alone = len(self._flights.list_same_party(flight)) == len(self._flights)
+            is_alone = len(self._client.flights.list_same_party(flight)) == len(
+                self._client.flights
+            )
             only = flight if is_alone and flight.request.downstream.has_roots else None
-        if self._on_roots_asked(only):
+        if self._client.on_roots_asked(only):
             return ""
         return refusal or "several clients share its connection, and none learns another's roots"
 
@@ -198,143 +319,6 @@ def _task_outcome(work: asyncio.Task[dict[str, Any] | ErrorData]) -> dict[str, A
     if work.cancelled():
         return ErrorData(code=INVALID_REQUEST, message="the request it belonged to has ended")
     return work.result()
-
-
-class InboundHandler:
-    """The `MessageReceiver` of a connection.
-
-    Args:
-        wire: Sends the answers.
-        client: Requests in flight, and listeners for notifications outside any request.
-        group: Runs background work.
-
-    Attributes:
-        questions: Requests for the client.
-        era: The protocol's era, once negotiated.
-        subscription: Handler of subscription notifications; returns whether it consumed one.
-    """
-
-    def __init__(self, wire: Wire, *, client: ClientProfile, group: TaskGroup) -> None:
-        self._wire = wire
-        self._redactor = wire.origin.redactor
-        self._max_notices = wire.origin.limits.max_queued_notices
-        self._client = client
-        self._group = group
-        self.questions = ClientQuestions(wire, client=client, group=group)
-        self._out_of_band: OrderedDict[str, Downstream] = OrderedDict()
-        self._handlers: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
-            "notifications/progress": self._handle_progress,
-            "notifications/resources/updated": self._handle_resource_update,
-            "notifications/elicitation/complete": self._handle_completion,
-            "notifications/cancelled": self._handle_cancellation,
-            "notifications/subscriptions/acknowledged": self._handle_acknowledgement,
-        }
-        self.era: Era | None = None
-        self.subscription: Callable[[str, Mapping[str, Any]], bool] = lambda *_: False
-
-    def handle_request(self, request: JSONRPCRequest, *, related: RequestId | None) -> None:
-        """Answer a request, or have the client answer it."""
-        if self.era == "modern":
-            # The modern protocol has no such requests, and on stdio they must not be answered.
-            log.warning("server.request_unsupported", method=request.method)
-            return
-        if request.method in QUESTIONS:
-            self._remember_elicitation(request.params or {}, self.questions.find_client(related))
-            self.questions.handle_question(request, related=related)
-            return
-        outcome: dict[str, Any] | ErrorData = {}
-        if request.method != "ping":
-            outcome = ErrorData(
-                code=METHOD_NOT_FOUND, message="Method not found", data=request.method
-            )
-        self._group.create_task(self._wire.send_answer(request.id, outcome, related=related))
-
-    def handle_notification(
-        self, notification: JSONRPCNotification, *, related: RequestId | None
-    ) -> None:
-        """Route a notification to its recipient; others are dropped."""
-        method, params = notification.method, notification.params or {}
-        if method in _CHANGED:
-            self._client.on_list_changed(_CHANGED[method])
-        elif method == "notifications/message":
-            self._handle_log_message(params, related)
-        elif method in self._handlers:
-            self._handlers[method](params)
-
-    def note_elicitations(self, error: ErrorData, downstream: Downstream) -> None:
-        """Remember the elicitations an error names, whose completion the server may report."""
-        data = error.data if isinstance(error.data, dict) else {}
-        elicitations = data.get("elicitations")
-        for elicitation in elicitations if isinstance(elicitations, list) else ():
-            if isinstance(elicitation, dict):
-                self._remember_elicitation(elicitation, downstream)
-
-    def _handle_progress(self, params: Mapping[str, Any]) -> None:
-        token, progress = as_request_id(params.get("progressToken")), params.get("progress")
-        flight = (
-            None if token is None else self._client.flights.find_by_id(coerce_request_id(token))
-        )
-        value = _read_number(progress)
-        if flight is None or not flight.request.wants_progress or value is None:
-            return
-        flight.extend()
-        if flight.request.progress is None:
-            return
-        message = params.get("message")
-        report = partial(
-            flight.request.progress,
-            value,
-            _read_number(params.get("total")),
-            self._redactor.redact(message) if isinstance(message, str) else None,
-        )
-        flight.queue_notice(report, group=self._group, at_most=self._max_notices)
-
-    def _handle_log_message(self, params: Mapping[str, Any], related: RequestId | None) -> None:
-        flight = self.questions.find_request(related)
-        if isinstance(flight, str):
-            return
-        downstream = flight.request.downstream
-        if downstream.tell is None or not _is_wanted(params.get("level"), downstream.log_level):
-            return
-        redacted = self._redactor.redact_json(params)
-        notice = partial(downstream.tell, "notifications/message", redacted)
-        flight.queue_notice(notice, group=self._group, at_most=self._max_notices)
-
-    def _handle_resource_update(self, params: Mapping[str, Any]) -> None:
-        uri = params.get("uri")
-        if isinstance(uri, str) and not self.subscription(
-            "notifications/resources/updated", params
-        ):
-            self._client.on_resource_updated(uri)
-
-    def _handle_cancellation(self, params: Mapping[str, Any]) -> None:
-        request_id = as_request_id(params.get("requestId"))
-        if not self.subscription("notifications/cancelled", params) and request_id is not None:
-            self.questions.withdraw(request_id)
-
-    def _handle_acknowledgement(self, params: Mapping[str, Any]) -> None:
-        self.subscription("notifications/subscriptions/acknowledged", params)
-
-    def _remember_elicitation(
-        self, params: Mapping[str, Any], downstream: Downstream | None
-    ) -> None:
-        elicitation_id = params.get("elicitationId")
-        if isinstance(elicitation_id, str) and downstream is not None:
-            self._out_of_band[elicitation_id] = downstream
-            if len(self._out_of_band) > MAX_ELICITATIONS:
-                self._out_of_band.popitem(last=False)
-
-    def _handle_completion(self, params: Mapping[str, Any]) -> None:
-        elicitation_id = params.get("elicitationId")
-        downstream = (
-            self._out_of_band.pop(elicitation_id, None)
-            if isinstance(elicitation_id, str)
-            else None
-        )
-        if downstream is not None and downstream.tell is not None:
-            self._group.create_task(
-                _notify_client(downstream, "notifications/elicitation/complete", params)
-            )
 
 
 async def _notify_client(downstream: Downstream, method: str, params: Mapping[str, Any]) -> None:
