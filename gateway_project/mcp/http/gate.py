@@ -218,31 +218,6 @@ def answer_unavailable(message: str) -> RequestRejected:
     return reject(503, "database_unavailable", message, headers=(wait,))
 
 
-class EndlessRequests:
-    """Tracks requests that would stay open as long as their client, so that they can be ended."""
-
-    def __init__(self) -> None:
-        self._endless: set[asyncio.Timeout] = set()
-        self.is_closing = False
-
-    def add(self, end: asyncio.Timeout) -> None:
-        """Track a request by its timeout; it ends at once if closing."""
-        if self.is_closing:
-            end.reschedule(0.0)
-        self._endless.add(end)
-
-    def discard(self, end: asyncio.Timeout) -> None:
-        """Track a request no longer."""
-        self._endless.discard(end)
-
-    def close(self) -> None:
-        """End all endless requests, later ones included."""
-        self.is_closing = True
-        now = asyncio.get_running_loop().time()
-        for end in self._endless:
-            end.reschedule(now)
-
-
 class EndpointGate:
     """ASGI application of the endpoint.
 
@@ -273,11 +248,15 @@ class EndpointGate:
         self._serve = serve
         self._has_group = has_group
         self._access_log = access_log
-        self._endless = EndlessRequests()
+        self._endless: set[asyncio.Timeout] = set()  # of requests open as long as their client
+        self._is_closing = False
 
     def close(self) -> None:
         """End endless requests and refuse new ones."""
-        self._endless.close()
+        self._is_closing = True
+        now = asyncio.get_running_loop().time()
+        for end in self._endless:
+            end.reschedule(now)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; failures are reported in its response and in the log."""
@@ -351,6 +330,8 @@ class EndpointGate:
             async with bearer.enforce_validity(endless=endless) as end:
                 if endless:
                     self._endless.add(end)
+                    if self._is_closing:
+                        end.reschedule(0.0)
                 try:
                     declared = header_text(headers, b"content-length")
                     async with messages.hold_body(
@@ -362,7 +343,7 @@ class EndpointGate:
         except TimeoutError:
             if not end.expired():
                 raise
-            if self._endless.is_closing:
+            if self._is_closing:
                 raise reject(503, "stopping", "the gateway is shutting down") from None
             raise answer_unauthorized(
                 "the token is no longer valid", error="invalid_token"

@@ -8,7 +8,7 @@ import math
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Final
 
@@ -202,19 +202,20 @@ class RequestThreads:
         """
         if holder in self._waiting or not self._places.take(holder, is_privileged=is_privileged):
             await self._wait(holder)
-        place = _Place(partial(self._give_back, holder))
+        place = ExitStack()
+        place.callback(self._give_back, holder)
         executor = self._idle.pop() if self._idle else ThreadPoolExecutor(max_workers=1)
 
         async def watch(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_stream(message):
-                place.release()
+                place.close()
             await send(message)
 
         try:
             async with ThreadSensitiveContext(executor=executor):
                 yield watch
         finally:
-            place.release()
+            place.close()
             if len(self._idle) < MAX_IDLE:
                 self._idle.append(executor)
             else:
@@ -252,19 +253,6 @@ class RequestThreads:
                     del self._waiting[other]
 
 
-class _Place:
-    """A place among the requests, released once."""
-
-    def __init__(self, give_back: Callable[[], None]) -> None:
-        self._give_back: Callable[[], None] | None = give_back
-
-    def release(self) -> None:
-        """Release it; does nothing if it was released."""
-        give_back, self._give_back = self._give_back, None
-        if give_back is not None:
-            give_back()
-
-
 def _is_stream(message: Message) -> bool:
     return any(
         name.lower() == b"content-type" and value.startswith(STREAM_TYPE)
@@ -272,62 +260,62 @@ def _is_stream(message: Message) -> bool:
     )
 
 
-class Probes:
-    """ASGI application of `/health`, `/health/ready` and `/metrics`.
+async def serve_probe(
+    service: Callable[[], HttpService],
+    scope: Scope,
+    receive: Receive,  # noqa: ARG001
+    send: Send,
+) -> None:
+    """Serve a request for `/health`, `/health/ready` or `/metrics`.
 
     Args:
         service: Returns the service to report on.
+        scope: Of the request, as the others are.
+        receive: Not used.
+        send: Sends the answer.
     """
+    if scope["type"] != "http":
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    try:
+        answer = await _answer_probe(service, scope)
+    except RequestRejected as refusal:
+        answer = refusal.answer
+    await answer.send(send)
 
-    def __init__(self, service: Callable[[], HttpService]) -> None:
-        self._service = service
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Serve a request."""
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1000})
-            return
-        try:
-            answer = await self._answer_request(scope)
-        except RequestRejected as refusal:
-            answer = refusal.answer
-        await answer.send(send)
-
-    async def _answer_request(self, scope: Scope) -> HttpAnswer:
-        if scope["method"] not in READ_METHODS:
-            raise reject(405, "method_not_allowed", "use GET", headers=((b"allow", b"GET"),))
-        if scope["path"] == "/health":
-            return make_json_answer({"status": "ok"})
-        if scope["path"] == "/health/ready":
-            return self._answer_ready()
-        if scope["path"] == "/metrics":
-            return await self._answer_metrics(scope)
-        raise reject(404, "not_found", "MCP is spoken at /mcp", code=METHOD_NOT_FOUND)
-
-    def _answer_ready(self) -> HttpAnswer:
-        obstacle = self._service().runtime.readiness.find_obstacle()
+async def _answer_probe(service: Callable[[], HttpService], scope: Scope) -> HttpAnswer:
+    if scope["method"] not in READ_METHODS:
+        raise reject(405, "method_not_allowed", "use GET", headers=((b"allow", b"GET"),))
+    if scope["path"] == "/health":
+        return make_json_answer({"status": "ok"})
+    if scope["path"] == "/health/ready":
+        obstacle = service().runtime.readiness.find_obstacle()
         if obstacle is None:
             return make_json_answer({"status": "ok"})
         return make_json_answer({"status": "unavailable", "reason": obstacle.code}, status=503)
+    if scope["path"] == "/metrics":
+        return await _answer_metrics(service(), scope)
+    raise reject(404, "not_found", "MCP is spoken at /mcp", code=METHOD_NOT_FOUND)
 
-    async def _answer_metrics(self, scope: Scope) -> HttpAnswer:
-        service = self._service()
-        client = (scope.get("client") or ("",))[0]
-        bearer = await judge_token(
-            await service.get_token_cache(),
-            dict(scope["headers"]),
-            client,
-            outage_grace_s=math.inf,  # a monitor is needed most where an outage is long
-        )
-        if not bearer.active_token.caller.has_scope(METRICS_SCOPE):
-            raise answer_lacking_scope(METRICS_SCOPE)
-        try:
-            render = (await service.runtime.get_prepared()).render_metrics
-        except NotReady as error:
-            raise answer_unavailable(str(error)) from None
-        is_away = service.runtime.readiness.find_obstacle() is not None
-        body = await render(is_database_away=is_away) if render else b""
-        return HttpAnswer(status=200, headers=((b"content-type", METRICS_TYPE),), body=body)
+
+async def _answer_metrics(service: HttpService, scope: Scope) -> HttpAnswer:
+    client = (scope.get("client") or ("",))[0]
+    bearer = await judge_token(
+        await service.get_token_cache(),
+        dict(scope["headers"]),
+        client,
+        outage_grace_s=math.inf,  # a monitor is needed most where an outage is long
+    )
+    if not bearer.active_token.caller.has_scope(METRICS_SCOPE):
+        raise answer_lacking_scope(METRICS_SCOPE)
+    try:
+        render = (await service.runtime.get_prepared()).render_metrics
+    except NotReady as error:
+        raise answer_unavailable(str(error)) from None
+    is_away = service.runtime.readiness.find_obstacle() is not None
+    body = await render(is_database_away=is_away) if render else b""
+    return HttpAnswer(status=200, headers=((b"content-type", METRICS_TYPE),), body=body)
 
 
 class Application:
@@ -345,7 +333,7 @@ class Application:
         self, make: Callable[[], HttpService], *, otherwise: ASGIApp | None = None
     ) -> None:
         self._make = make
-        self._otherwise = otherwise or Probes(lambda: self.service)
+        self._otherwise = otherwise or partial(serve_probe, lambda: self.service)
         self._service: HttpService | None = None
         self._started: asyncio.Event | None = None
         self._background: asyncio.Task[None] | None = None

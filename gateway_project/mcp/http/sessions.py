@@ -68,26 +68,141 @@ _NO_REQUEST: Final = "Body must be a single JSON-RPC request or notification obj
 Headers = Mapping[str, str]
 _HTTP_ACCEPTED: Final = 202
 _HTTP_NOT_ACCEPTABLE: Final = 406
+SESSIONS: Final = Bound(total=2_000, each=200)
+"""Sessions of the process, and of one user."""
+SESSION_IDLE_S: Final = 8 * 3_600.0
+"""As long as a person may be away: many clients fail for good once their session is unknown. An
+idle one takes some 22 KB, and gives way to newer ones of its user."""
+_VERSION: Final = b"mcp-protocol-version"
+_NOT_FOUND, _UNAVAILABLE = 404, 503
 
 
-class ModernHandler:
-    """Serves requests of the stateless era.
+class Sessions:
+    """Serves requests that have passed the gate, of both eras.
+
+    A session belongs to the user, team and tool group whose token and path opened it; for anybody
+    else it does not exist.
 
     Args:
         server: Of the SDK.
         runtime: Knows the tools.
-
-    Attributes:
-        lifespan: Of the server; set before the first request.
+        idle_s: Seconds without a request after which a session ends.
+        bound: How many sessions there may be.
     """
 
-    def __init__(self, server: Server[Any], runtime: Runtime) -> None:
-        self.lifespan: ServerLifespan | None = None
+    def __init__(
+        self,
+        server: Server[Any],
+        runtime: Runtime,
+        *,
+        idle_s: float = SESSION_IDLE_S,
+        bound: Bound = SESSIONS,
+    ) -> None:
         self._server = server
+        self.idle_s = idle_s
+        self.bound = bound
+        self._sessions: dict[str, Session] = {}
         self._runtime = runtime
+        self._lifespan: ServerLifespan | None = None
+        self._group: TaskGroup | None = None
 
-    async def serve(self, request: HttpRequest, value: Any) -> None:
-        """Serve a request whose body is this JSON value.
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Serve while the context is open."""
+        async with self._server.lifespan(self._server) as lifespan, TaskGroup() as self._group:
+            self._lifespan = lifespan
+            try:
+                yield
+            finally:
+                for session in tuple(self._sessions.values()):
+                    session.end()
+
+    async def serve(self, request: HttpRequest) -> None:
+        """Serve a request.
+
+        Raises:
+            RequestRejected: If it is not valid.
+        """
+        version = header_text(request.headers, _VERSION)
+        if request.verb != "POST":
+            if _is_stateless(version) and not _names_session(request, version):
+                raise answer_wrong_method()
+            await self._find_session(request).serve(request)
+            return
+        value = await messages.parse(request.body)
+        params = value.get("params") if isinstance(value, dict) else None
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        if has_envelope(meta):
+            check_version(_VERSION in request.headers, value)
+        elif isinstance(value, dict) and value.get("method") == "initialize":
+            # It opens a session, whichever one its client lost, and negotiates the version.
+            await self._open_session(request, value)
+            return
+        elif _names_session(request, version):
+            version = ""
+        if _is_stateless(version):
+            await self._serve_stateless(request, value)
+            return
+        await self._find_session(request).receive(request, value)
+
+    async def _open_session(self, request: HttpRequest, value: Any) -> None:
+        """Answer the handshake; the session stays if it succeeds."""
+        messages.check_accepted(request)
+        message = messages.read_message(value)
+        if not isinstance(message, JSONRPCRequest):
+            raise refuse(400, INVALID_REQUEST, "Bad Request: Missing session ID")
+        session = self._admit_session(request)
+        established = False
+        try:
+            established = await session.answer(request, message.model_dump(exclude_unset=True))
+        finally:
+            if not established:
+                session.end()
+
+    def _find_session(self, request: HttpRequest) -> Session:
+        """Return the session that a request names.
+
+        Raises:
+            RequestRejected: If it names none of its caller's.
+        """
+        key = header_text(request.headers, SESSION_HEADER)
+        if not key:
+            raise refuse(400, INVALID_REQUEST, "Bad Request: Missing session ID")
+        session = self._sessions.get(key)
+        if session is None or session.owner != _find_owner(request):
+            raise refuse(_NOT_FOUND, INVALID_REQUEST, "Session not found")
+        return session
+
+    def _admit_session(self, request: HttpRequest) -> Session:
+        """Return a new session.
+
+        Raises:
+            RequestRejected: If its user has too many in use.
+        """
+        assert self._lifespan is not None  # noqa: S101 - `run` has been entered
+        assert self._group is not None  # noqa: S101
+        owner = _find_owner(request)
+        owned = [one for one in self._sessions.values() if one.owner[0] == owner[0]]
+        has_room = self.bound.admits(held=len(owned), in_all=len(self))
+        if not has_room and not _end_longest_idle(owned):
+            raise refuse(_UNAVAILABLE, INTERNAL_ERROR, "Too many open sessions")
+        key = uuid4().hex
+        session = self._sessions[key] = Session(
+            key,
+            owner,
+            self._server,
+            replace(self._lifespan, client=ClientState()),
+            group=self._group,
+            idle_s=self.idle_s,
+            forget=lambda: self._sessions.pop(key, None),
+        )
+        return session
+
+    async def _serve_stateless(self, request: HttpRequest, value: Any) -> None:
+        """Serve a request of the stateless era, whose body is this JSON value.
 
         Raises:
             RequestRejected: If it is not valid.
@@ -110,16 +225,16 @@ class ModernHandler:
         route = classify_inbound_request(value, headers=headers)
         if isinstance(route, InboundLadderRejection):
             raise _reject(route, identifier)
-        mismatch = self._check_params(request, method, params or {}, headers)
+        mismatch = self._check_mirrored(request, method, params or {}, headers)
         if mismatch is not None:
             raise _reject(mismatch, identifier)
         connection = Connection.from_envelope(
             route.protocol_version, route.client_info, route.client_capabilities
         )
-        runner = ServerRunner(self._server, connection, self.lifespan)
+        runner = ServerRunner(self._server, connection, self._lifespan)
         await Exchange(request, identifier, params).serve(runner, method)
 
-    def _check_params(
+    def _check_mirrored(
         self, request: HttpRequest, method: str, params: Mapping[str, Any], headers: Headers
     ) -> InboundLadderRejection | None:
         """Return why headers that mirror parameters contradict them; None: they do not."""
@@ -199,140 +314,6 @@ def _reject(rejection: InboundLadderRejection, identifier: RequestId | None) -> 
     answer = JSONRPCError(jsonrpc="2.0", id=identifier, error=error)
     status = ERROR_CODE_HTTP_STATUS.get(rejection.code, HTTP_BAD_REQUEST)
     return RequestRejected.from_message(answer, status)
-
-
-SESSIONS: Final = Bound(total=2_000, each=200)
-"""Sessions of the process, and of one user."""
-SESSION_IDLE_S: Final = 8 * 3_600.0
-"""As long as a person may be away: many clients fail for good once their session is unknown. An
-idle one takes some 22 KB, and gives way to newer ones of its user."""
-_VERSION: Final = b"mcp-protocol-version"
-_NOT_FOUND, _UNAVAILABLE = 404, 503
-
-
-class Sessions:
-    """Serves requests that have passed the gate, of both eras.
-
-    A session belongs to the user, team and tool group whose token and path opened it; for anybody
-    else it does not exist.
-
-    Args:
-        server: Of the SDK.
-        runtime: Knows the tools.
-        idle_s: Seconds without a request after which a session ends.
-        bound: How many sessions there may be.
-    """
-
-    def __init__(
-        self,
-        server: Server[Any],
-        runtime: Runtime,
-        *,
-        idle_s: float = SESSION_IDLE_S,
-        bound: Bound = SESSIONS,
-    ) -> None:
-        self._server = server
-        self.idle_s = idle_s
-        self.bound = bound
-        self._sessions: dict[str, Session] = {}
-        self._modern = ModernHandler(server, runtime)
-        self._lifespan: ServerLifespan | None = None
-        self._group: TaskGroup | None = None
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
-        """Serve while the context is open."""
-        async with self._server.lifespan(self._server) as lifespan, TaskGroup() as self._group:
-            self._lifespan = self._modern.lifespan = lifespan
-            try:
-                yield
-            finally:
-                for session in tuple(self._sessions.values()):
-                    session.end()
-
-    async def serve(self, request: HttpRequest) -> None:
-        """Serve a request.
-
-        Raises:
-            RequestRejected: If it is not valid.
-        """
-        version = header_text(request.headers, _VERSION)
-        if request.verb != "POST":
-            if _is_stateless(version) and not _names_session(request, version):
-                raise answer_wrong_method()
-            await self._find_session(request).serve(request)
-            return
-        value = await messages.parse(request.body)
-        params = value.get("params") if isinstance(value, dict) else None
-        meta = params.get("_meta") if isinstance(params, dict) else None
-        if has_envelope(meta):
-            check_version(_VERSION in request.headers, value)
-        elif isinstance(value, dict) and value.get("method") == "initialize":
-            # It opens a session, whichever one its client lost, and negotiates the version.
-            await self._open_session(request, value)
-            return
-        elif _names_session(request, version):
-            version = ""
-        if _is_stateless(version):
-            await self._modern.serve(request, value)
-            return
-        await self._find_session(request).receive(request, value)
-
-    async def _open_session(self, request: HttpRequest, value: Any) -> None:
-        """Answer the handshake; the session stays if it succeeds."""
-        messages.check_accepted(request)
-        message = messages.read_message(value)
-        if not isinstance(message, JSONRPCRequest):
-            raise refuse(400, INVALID_REQUEST, "Bad Request: Missing session ID")
-        session = self._admit_session(request)
-        established = False
-        try:
-            established = await session.answer(request, message.model_dump(exclude_unset=True))
-        finally:
-            if not established:
-                session.end()
-
-    def _find_session(self, request: HttpRequest) -> Session:
-        """Return the session that a request names.
-
-        Raises:
-            RequestRejected: If it names none of its caller's.
-        """
-        key = header_text(request.headers, SESSION_HEADER)
-        if not key:
-            raise refuse(400, INVALID_REQUEST, "Bad Request: Missing session ID")
-        session = self._sessions.get(key)
-        if session is None or session.owner != _find_owner(request):
-            raise refuse(_NOT_FOUND, INVALID_REQUEST, "Session not found")
-        return session
-
-    def _admit_session(self, request: HttpRequest) -> Session:
-        """Return a new session.
-
-        Raises:
-            RequestRejected: If its user has too many in use.
-        """
-        assert self._lifespan is not None  # noqa: S101 - `run` has been entered
-        assert self._group is not None  # noqa: S101
-        owner = _find_owner(request)
-        owned = [one for one in self._sessions.values() if one.owner[0] == owner[0]]
-        has_room = self.bound.admits(held=len(owned), in_all=len(self))
-        if not has_room and not _end_longest_idle(owned):
-            raise refuse(_UNAVAILABLE, INTERNAL_ERROR, "Too many open sessions")
-        key = uuid4().hex
-        session = self._sessions[key] = Session(
-            key,
-            owner,
-            self._server,
-            replace(self._lifespan, client=ClientState()),
-            group=self._group,
-            idle_s=self.idle_s,
-            forget=lambda: self._sessions.pop(key, None),
-        )
-        return session
 
 
 def _end_longest_idle(owned: list[Session]) -> bool:
