@@ -134,20 +134,6 @@ def _count_tokens(view: ClientView, tools: list[CatalogueTool]) -> int:
     return sum(tool.token_count for tool in tools)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExposedTools:
-    """The server tools listed to a caller.
-
-    Attributes:
-        items: Definitions sorted by name, as sent to clients of 2026-07-28.
-        handshake_items: The same for clients of the handshake era.
-    """
-
-    items: Sequence[Definition] = ()
-    handshake_items: Sequence[Definition] = ()
-
-
-_NO_TOOLS: Final = ExposedTools()
 _definition_cache: dict[tuple[str, str, str, bool], tuple[Definition, Definition]] = {}
 _headerless_tools: set[tuple[str, str]] = set()
 """Definition hash and name of tools without header arguments: their schemas are read once."""
@@ -160,8 +146,9 @@ def list_exposed(
     *,
     name_limit: int = ids.MAX_EXPOSED_LENGTH,
     shows_pages: bool = False,
-) -> ExposedTools:
-    """Return the tools listed beside the meta-tools.
+    is_modern: bool = True,
+) -> Sequence[Definition]:
+    """Return the definitions of the tools listed beside the meta-tools, sorted by name.
 
     The result is built once for each catalogue, exposure, limit, team and group; of the caller's
     scopes only the permission to call tools matters.
@@ -176,12 +163,13 @@ def list_exposed(
         name_limit: Characters of a name that the client takes.
         shows_pages: Whether the client shows pages of servers, and keeps from its model what is
             for those alone.
+        is_modern: Whether the client is of the stateless era.
     """
     if exposure == "meta" or not caller.has_scope(SCOPE):
-        return _NO_TOOLS
+        return ()
     key = ("shown", exposure, name_limit, shows_pages, caller.team, caller.group)
-    exposed: ExposedTools | None = catalogue.derived_cache.get(key)
-    if exposed is None:
+    eras = catalogue.derived_cache.get(key)
+    if eras is None:
         usable = catalogue.list_usable(caller, for_pages=shows_pages)
         tools = [tool for tool in usable if _is_exposed(tool, exposure)]
         named = {catalogue.exposed_name(tool.tool, limit=name_limit): tool for tool in tools}
@@ -192,11 +180,9 @@ def list_exposed(
             else _get_definitions(tool, name)
             for name, tool in sorted(named.items())
         ]
-        exposed = ExposedTools(
-            items=[modern for modern, _ in definitions],
-            handshake_items=[handshake for _, handshake in definitions],
-        )
-        catalogue.derived_cache[key] = exposed
+        eras = tuple([pair[era] for pair in definitions] for era in (0, 1))
+        catalogue.derived_cache[key] = eras
+    exposed: Sequence[Definition] = eras[0 if is_modern else 1]
     return exposed
 
 

@@ -23,14 +23,14 @@ async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> Serve
     catalogue, caller = effects.catalogue(), request.caller
     chosen = request.ctx.lifespan_context.exposures
     view = exposure.choose_exposure(chosen, request.view, catalogue, caller)
-    shown = exposure.list_exposed(
+    listed = exposure.list_exposed(
         catalogue,
         caller,
         view.exposure,
         name_limit=view.form.name_limit,
         shows_pages=client_state.shows_pages(request.ctx),
+        is_modern=client_state.is_modern(request.ctx),
     )
-    listed = shown.items if client_state.is_modern(request.ctx) else shown.handshake_items
     own = meta_tools.list_definitions(
         beside_others=bool(listed), found_by_words=view.form.finds_by_words
     )
