@@ -346,16 +346,13 @@ class SignInCredentials:
 
     Attributes:
         sign_ins: Source of the tokens.
-        server: Name of the server.
-        is_per_user: Whether each user has their own sign-in.
-        is_private: Whether the server's address may be in a private network.
-        listing_user: User whose sign-in serves the gateway's own listings; empty: none.
+        spec: The server's entry.
+        listing_user: User whose sign-in serves the gateway's own listings of servers with
+            per-user sign-ins; requests of callers always use their own. Empty: there is none.
     """
 
     sign_ins: SignInManager
-    server: str
-    is_per_user: bool
-    is_private: bool
+    spec: ServerSpec
     listing_user: str
 
     async def build_headers(self, url: str, caller: Caller) -> Mapping[str, str]:
@@ -370,7 +367,7 @@ class SignInCredentials:
             SignInUnavailable: If it temporarily cannot be renewed.
         """
         key = self._find_key(caller)
-        sign_in = await self.sign_ins.get_usable(key, url, private=self.is_private)
+        sign_in = await self.sign_ins.get_usable(key, url, private=self.spec.private_network)
         return {"Authorization": f"Bearer {sign_in.tokens.access}"}
 
     async def handle_refusal(self, *, status: int, www_authenticate: str, caller: Caller) -> bool:
@@ -387,7 +384,7 @@ class SignInCredentials:
         """
         refusal, key = read_challenge(www_authenticate), self._find_key(caller)
         if status == UNAUTHORIZED:
-            return await self.sign_ins.renew(key, private=self.is_private)
+            return await self.sign_ins.renew(key, private=self.spec.private_network)
         if status == FORBIDDEN and refusal.error == "insufficient_scope":
             await self.sign_ins.add_wanted_scope(key, refusal.scope)
             scopes = f": {refusal.scope}" if refusal.scope else ""
@@ -396,31 +393,18 @@ class SignInCredentials:
 
     def _find_key(self, caller: Caller) -> SignInKey:
         """Return the sign-in of a caller; only the gateway's own requests use another user's."""
-        if not self.is_per_user:
-            return SignInKey(self.server, "")
+        if self.spec.authorization != "oauth_per_user":
+            return SignInKey(self.spec.name, "")
         user = self.listing_user if caller == GATEWAY else caller.user
         if not user:
-            raise SignInRequired(self.server, why="each user has their own")
-        return SignInKey(self.server, user)
+            raise SignInRequired(self.spec.name, why="each user has their own")
+        return SignInKey(self.spec.name, user)
 
 
 def make_authorization(
     sign_ins: SignInManager, spec: ServerSpec, *, listing_user: str
 ) -> SignInCredentials | None:
-    """Return the credentials provider of a server; None if it needs no sign-in.
-
-    Args:
-        sign_ins: The sign-in manager of the process.
-        spec: The server's entry.
-        listing_user: User whose sign-in is used to list tools of servers with per-user sign-ins;
-            requests of callers always use their own. Empty: there is none.
-    """
+    """Return the credentials provider of a server; None if it needs no sign-in."""
     if spec.authorization == "none":
         return None
-    return SignInCredentials(
-        sign_ins=sign_ins,
-        server=spec.name,
-        is_per_user=spec.authorization == "oauth_per_user",
-        is_private=spec.private_network,
-        listing_user=listing_user,
-    )
+    return SignInCredentials(sign_ins=sign_ins, spec=spec, listing_user=listing_user)

@@ -15,8 +15,9 @@ from tests.upstream_calls import make_caller
 from tools.upstream.http.client import HttpClient
 from tools.upstream.oauth import clients, discovery, grants
 from tools.upstream.oauth.fetching import make_http_fetch
-from tools.upstream.oauth.sign_ins import SignInCredentials, SignInManager
+from tools.upstream.oauth.sign_ins import SignInManager, make_authorization
 from tools.upstream.oauth.values import BearerChallenge, SignInKey
+from tools.upstream.spec import ServerSpec
 
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
 ALL = SignInKey("notes", "")
@@ -81,13 +82,14 @@ def process(keep, http, clock):
             asyncio.timeout(PATIENCE_S),
             SignInManager(store=keep, get_http_client=lambda: http, clock=clock) as sign_ins,
         ):
-            yield SignInCredentials(
-                sign_ins=sign_ins,
-                server="notes",
-                is_per_user=per_user,
-                is_private=True,
-                listing_user=listing_user,
+            spec = ServerSpec(
+                name="notes",
+                transport="http",
+                url="https://mcp.example",
+                private_network=True,
+                authorization="oauth_per_user" if per_user else "oauth",
             )
+            yield make_authorization(sign_ins, spec, listing_user=listing_user)
 
     return run
 

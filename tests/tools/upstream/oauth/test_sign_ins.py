@@ -270,4 +270,4 @@ def test_a_server_without_authorization_needs_none(clock):
     )
     assert shared is not None
     assert own is not None
-    assert (shared.is_per_user, own.is_per_user, own.listing_user) == (False, True, "ann")
+    assert (shared.listing_user, own.listing_user) == ("ann", "ann")
