@@ -122,19 +122,6 @@ class UnknownSkill(PassThroughError):
         super().__init__(f"no skill or folder {uri!r}; skills/list shows what exists", uri=uri)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromptAddress:
-    """The server and name of a prompt.
-
-    Attributes:
-        server: The server's name.
-        name: The prompt's name at that server.
-    """
-
-    server: str
-    name: str
-
-
 async def list_items(
     effects: Effects, caller: Caller, downstream: Downstream, kind: ItemKind
 ) -> ItemPage:
@@ -221,8 +208,8 @@ async def find_template(
 
 async def find_prompt(
     effects: Effects, caller: Caller, downstream: Downstream, name: str
-) -> PromptAddress:
-    """Resolve a prompt's exposed name or its id `server:prompt`.
+) -> tuple[str, str]:
+    """Return the server and own name of a prompt by its exposed name or id `server:prompt`.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
@@ -233,11 +220,11 @@ async def find_prompt(
         servers, "prompts", caller=caller, downstream=downstream
     )
     for exposed, prompt, _ in _iterate_prompts(servers, listed.by_server):
-        if name in (exposed, ids.join_id(prompt.server, prompt.name)):
+        if name in (exposed, ids.join_id(*prompt)):
             return prompt
     for server in servers:
         if server.unprefixed:
-            return PromptAddress(server=server.name, name=name)
+            return server.name, name
     raise UnknownPrompt(name, missing=listed.missing)
 
 
@@ -420,7 +407,7 @@ def _expose_item(item: Mapping[str, Any], field: str, value: str) -> dict[str, A
 
 def _iterate_prompts(
     servers: list[CatalogueServer], by_server: Mapping[str, ItemListing]
-) -> Iterator[tuple[str, PromptAddress, dict[str, Any]]]:
+) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
     """Yield the prompts of servers with their exposed names, which are unique.
 
     Prompts of the server without a prefix take precedence.
@@ -433,7 +420,7 @@ def _iterate_prompts(
             if name in taken:
                 continue
             taken.add(name)
-            yield name, PromptAddress(server=server.name, name=own), item
+            yield name, (server.name, own), item
 
 
 def _find_owners(

@@ -261,11 +261,11 @@ async def read_resource(request: ClientRequest, params: Mapping[str, Any]) -> Se
 
 async def get_prompt(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
     """Serve `prompts/get`."""
-    prompt = await pass_through.find_prompt(
+    server, name = await pass_through.find_prompt(
         request.effects, request.caller, request.build_downstream(), params["name"]
     )
     return await _conclude_request(
-        request, prompt.server, prompt.name, {**request.forwardable_params, "name": prompt.name}
+        request, server, name, {**request.forwardable_params, "name": name}
     )
 
 
@@ -275,8 +275,9 @@ async def complete_argument(request: ClientRequest, _: Mapping[str, Any]) -> Ser
     params = request.forwardable_params
     ref = params["ref"] = dict(params["ref"])
     if ref.get("type") == "ref/prompt":
-        prompt = await pass_through.find_prompt(effects, caller, downstream, ref["name"])
-        server, ref["name"] = prompt.server, prompt.name
+        server, ref["name"] = await pass_through.find_prompt(
+            effects, caller, downstream, ref["name"]
+        )
     else:
         address = await _find_template(request, downstream, ref["uri"])
         server, ref["uri"] = address.server, address.uri

@@ -103,10 +103,7 @@ async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerRepl
     wait_s = await request.limit_wait_s(float(args.get("wait_s", 0)))
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
-        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
-        view = await flow.get_run(
-            request.effects, request.caller, args["run_id"], wait_s=wait_s, watch=watch
-        )
+        view = await _wait_for_run(request, turn, args["run_id"], wait_s=wait_s)
         return await _build_run_reply(request, turn, ControlResult(view=view))
 
     return await _conclude_call(request, meta_tools.GET_RUN, operation)
@@ -136,6 +133,13 @@ async def _conclude_call(
     return await request.conclude_request(lambda: f"{ASKER_NAME}:{name}", operation)
 
 
+async def _wait_for_run(
+    request: ClientRequest, turn: UpstreamTurn, run: str, *, wait_s: float
+) -> RunView:
+    watch = make_watcher(request.effects.runs, request.caller, turn.progress)
+    return await flow.get_run(request.effects, request.caller, run, wait_s=wait_s, watch=watch)
+
+
 async def _ask_for_decision(
     request: ClientRequest, turn: UpstreamTurn, control: ControlRequest
 ) -> ServerReply:
@@ -150,8 +154,7 @@ async def _ask_for_decision(
     view = await flow.get_run(effects, caller, control.run)
     pending = decide_approval.load_waiting(view, control.action, control.approval)
     if await _ask_user(request, turn, pending):
-        watch = make_watcher(effects.runs, caller, turn.progress)
-        view = await flow.get_run(effects, caller, control.run, wait_s=control.wait_s, watch=watch)
+        view = await _wait_for_run(request, turn, control.run, wait_s=control.wait_s)
     return await _build_run_reply(request, turn, ControlResult(view=view))
 
 
@@ -164,10 +167,7 @@ async def _ask_until_settled(
         and view.pending_approvals
         and await _ask_user(request, turn, view.pending_approvals)
     ):
-        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
-        view = await flow.get_run(
-            request.effects, request.caller, str(view.id), wait_s=wait_s, watch=watch
-        )
+        view = await _wait_for_run(request, turn, str(view.id), wait_s=wait_s)
     return view
 
 
