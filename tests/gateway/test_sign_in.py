@@ -90,14 +90,14 @@ def audited():
 
 async def test_a_shared_sign_in_by_a_superuser_is_audited(world, run, sealer, clock):
     await run_in_database_thread(store, world)
-    done = await run()
-    assert (done.key, done.issuer, done.scope) == (
+    key, done = await run()
+    assert (key, done.server.issuer, done.tokens.scope) == (
         SignInKey("notes", ""),
         world.issuer,
         "notes:read",
     )
-    assert done.is_auto_renewed
-    kept = await run_in_database_thread(sign_ins.load_sign_in, done.key, sealer=sealer)
+    assert done.tokens.refresh
+    kept = await run_in_database_thread(sign_ins.load_sign_in, key, sealer=sealer)
     assert kept.sign_in.tokens.access.startswith("access-root-")
     assert kept.sign_in.resource == world.mcp_url
     assert await run_in_database_thread(audited) == [("sign_in.made", "notes", {"for": "all"})]
@@ -106,9 +106,9 @@ async def test_a_shared_sign_in_by_a_superuser_is_audited(world, run, sealer, cl
 async def test_users_sign_in_for_themselves(world, run, sealer):
     await run_in_database_thread(store, world, authorization="oauth_per_user")
     for caller in (ANN, BOB):
-        done = await run(caller)
-        assert done.key == SignInKey("notes", caller.user)
-        kept = await run_in_database_thread(sign_ins.load_sign_in, done.key, sealer=sealer)
+        key, _ = await run(caller)
+        assert key == SignInKey("notes", caller.user)
+        kept = await run_in_database_thread(sign_ins.load_sign_in, key, sealer=sealer)
         assert kept.sign_in.tokens.access.startswith(f"access-{caller.user}-")
     assert len(world.clients) == 1  # registered once, for the same way back
 

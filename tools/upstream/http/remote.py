@@ -27,14 +27,14 @@ class RemoteTransports:
 
     Args:
         rules: Which addresses may be connected to.
-        authorize: Returns the credentials provider of a server, or None.
+        authorize: Returns the credentials provider of a server with a sign-in.
     """
 
     def __init__(
         self,
         *,
         rules: NetworkRules | None = None,
-        authorize: Callable[[ServerSpec], CredentialsProvider | None] | None = None,
+        authorize: Callable[[ServerSpec], CredentialsProvider] | None = None,
     ) -> None:
         self._rules = rules or NetworkRules()
         self._authorize = authorize

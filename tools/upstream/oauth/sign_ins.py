@@ -14,7 +14,7 @@ from gateway_project.foundation.caller import GATEWAY, Caller
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import SignInRequired, SignInUnavailable, UpstreamError
 from tools.upstream.oauth import addresses, grants
-from tools.upstream.oauth.fetching import make_http_fetch
+from tools.upstream.oauth.fetching import FetchRequest
 from tools.upstream.oauth.values import (
     AuthorizationRefused,
     SignIn,
@@ -272,7 +272,7 @@ class SignInManager:
                 key, old, "its token is no longer valid and cannot be renewed"
             )
         own = addresses.url_origin(old.sign_in.resource)[1:] if private else None
-        fetch = make_http_fetch(self.get_http_client(), own=own)
+        fetch = FetchRequest(client=self.get_http_client(), own=own)
         try:
             new = await grants.refresh_tokens(old.sign_in, fetch=fetch, now=self.clock())
         except AuthorizationRefused as error:
@@ -340,7 +340,7 @@ def build_sign_in_error(key: SignInKey, why: str) -> SignInRequired:
     return SignInRequired(key.server, why=why, user=key.user)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SignInCredentials:
     """The `CredentialsProvider` of one server's connections.
 
@@ -399,12 +399,3 @@ class SignInCredentials:
         if not user:
             raise SignInRequired(self.spec.name, why="each user has their own")
         return SignInKey(self.spec.name, user)
-
-
-def make_authorization(
-    sign_ins: SignInManager, spec: ServerSpec, *, listing_user: str
-) -> SignInCredentials | None:
-    """Return the credentials provider of a server; None if it needs no sign-in."""
-    if spec.authorization == "none":
-        return None
-    return SignInCredentials(sign_ins=sign_ins, spec=spec, listing_user=listing_user)

@@ -14,8 +14,8 @@ from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tests.upstream_calls import make_caller
 from tools.upstream.http.client import HttpClient
 from tools.upstream.oauth import clients, discovery, grants
-from tools.upstream.oauth.fetching import make_http_fetch
-from tools.upstream.oauth.sign_ins import SignInManager, make_authorization
+from tools.upstream.oauth.fetching import FetchRequest
+from tools.upstream.oauth.sign_ins import SignInCredentials, SignInManager
 from tools.upstream.oauth.values import BearerChallenge, SignInKey
 from tools.upstream.spec import ServerSpec
 
@@ -41,7 +41,7 @@ async def http():
 def fetch(world, http):
     """Ask over HTTP as the product does, the world's own address allowed."""
     at = urlsplit(world.base)
-    return make_http_fetch(http, own=(at.hostname, at.port))
+    return FetchRequest(client=http, own=(at.hostname, at.port))
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def process(keep, http, clock):
                 private_network=True,
                 authorization="oauth_per_user" if per_user else "oauth",
             )
-            yield make_authorization(sign_ins, spec, listing_user=listing_user)
+            yield SignInCredentials(sign_ins, spec, listing_user)
 
     return run
 
