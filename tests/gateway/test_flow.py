@@ -224,7 +224,7 @@ async def test_a_description_has_the_server_its_trouble_and_alternatives(world):
 async def test_every_call_uses_the_same_path_upstream(world):
     request = UpstreamRequest.to_call("git:git_status", {})
     outcome = await flow.call_tool(world.effects, world.caller, request)
-    assert outcome.result.content[0].text == "git_status"
+    assert outcome.result.raw["content"][0]["text"] == "git_status"
 
 
 async def test_a_better_match_that_waits_for_approval_is_named(world):

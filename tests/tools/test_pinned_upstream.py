@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes import FakePins, text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, restart
 from tools import pinned_upstream
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.errors import DefinitionChanged, ServerExited, UnknownServer
@@ -224,8 +224,8 @@ async def test_the_list_of_a_remote_server_is_looked_at_again_when_it_is_old(
 
 async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
     async with UpstreamPool([legacy()], policy=SOON) as pool:
-        pins = {tool.name: tool.hash for tool in await pool.list_tools("legacy")}
-        await pool.restart("legacy")
+        pins = {tool.name: tool.hash for tool in (await pool.list_tools("legacy")).tools}
+        await restart(pool, "legacy")
         guarded = PinnedUpstream(
             pool, catalogue=lambda: FakePins(hashes=pins), on_changed=lambda _: None
         )
@@ -241,7 +241,7 @@ async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
 
 
 async def said(guarded):
-    return (await call_tool(guarded, "legacy", "methods", {})).content[0].text
+    return (await call_tool(guarded, "legacy", "methods", {})).raw["content"][0]["text"]
 
 
 async def test_what_became_of_a_life_is_forgotten_with_it(guarded, pool):

@@ -167,7 +167,7 @@ class Connection:
                 over_http=self.is_remote,
                 redactor=self.transport.origin.redactor,
             )
-        self.envelope.learn_headers(listing)
+        self.envelope.learn_headers(listing.tools)
         return replace(listing, peer=self.peer)
 
     async def list_items(self, kind: ItemKind) -> ItemListing:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, overload
+from typing import Any, Final
 
 from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types import Tool, ToolAnnotations
@@ -34,8 +34,8 @@ _KNOWN_HINTS: Final = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolListing(Sequence[Definition]):
-    """A server's tools, as a sequence, with its description of itself.
+class ToolListing:
+    """A server's tools, with its description of itself.
 
     Attributes:
         tools: In the server's order, each name once.
@@ -52,16 +52,6 @@ class ToolListing(Sequence[Definition]):
     omitted: frozenset[str] = frozenset()
     ttl_s: float | None = None
     peer: ServerPeer = field(default_factory=ServerPeer)
-
-    @overload
-    def __getitem__(self, index: int) -> Definition: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Definition]: ...
-    def __getitem__(self, index: int | slice) -> Definition | Sequence[Definition]:
-        return self.tools[index]
-
-    def __len__(self) -> int:
-        return len(self.tools)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -278,17 +278,6 @@ class UpstreamPool:
         """
         return self._get_entry(server).main.recent_output
 
-    async def restart(self, name: str) -> None:
-        """Stop a server, reset its circuit, and start it again.
-
-        Calls in flight fail; new ones wait for the start.
-
-        Raises:
-            UpstreamError: If it cannot be started again.
-        """
-        self.reset(name)
-        await self._get_entry(name).main.get_connection()
-
     def reset(self, name: str) -> None:
         """Stop a server and reset its circuit; its next use starts it again without delay.
 

@@ -30,7 +30,7 @@ async def call(
 ) -> Any:
     whose = of.options if of else {}
     result = await call_tool(pool, "curious", tool, arguments or {}, **whose, **options)
-    return json.loads(result.content[0].text)
+    return json.loads(result.raw["content"][0]["text"])
 
 
 @pytest.mark.parametrize(
@@ -287,5 +287,5 @@ async def test_undelivered_notices_are_dropped_and_the_result_still_arrives():
     async with UpstreamPool([curious()], limits=UpstreamLimits(max_queued_notices=10)) as pool:
         of = Downstream(tell=tell, log_level="error")
         result = await call_tool(pool, "curious", "say", {"notifications": said}, downstream=of)
-        assert json.loads(result.content[0].text) == "said"
+        assert json.loads(result.raw["content"][0]["text"]) == "said"
     assert len(taken) == 1

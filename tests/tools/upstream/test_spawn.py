@@ -107,11 +107,11 @@ async def test_a_misconfigured_server_is_retried_on_each_use(tmp_path):
             with pytest.raises(SpawnFailed):
                 await pool.list_tools("s")
         script(tmp_path, f"#!/bin/sh\nexec {shlex.join((healthy.command, *healthy.args))}\n")
-        assert len(await pool.list_tools("s")) > 0
+        assert len((await pool.list_tools("s")).tools) > 0
 
 
 async def test_a_relative_command_is_looked_up_in_its_working_folder(tmp_path):
     healthy = legacy()
     script(tmp_path, f"#!/bin/sh\nexec {shlex.join((healthy.command, *healthy.args))}\n")
     async with UpstreamPool([entry("./server", cwd=str(tmp_path))]) as pool:
-        assert len(await pool.list_tools("s")) > 0
+        assert len((await pool.list_tools("s")).tools) > 0

@@ -91,7 +91,9 @@ async def test_a_stream_of_nothing_but_rubbish_is_given_up():
             await pool.warm_up()
             async with asyncio.timeout(PATIENCE_S):
                 await gone.wait()
-            assert (await call_tool(pool, "s", "echo", {"text": "x"})).content[0].text == "x"
+            assert (await call_tool(pool, "s", "echo", {"text": "x"})).raw["content"][0][
+                "text"
+            ] == "x"
         assert server.methods().count("GET") == 1
 
 
