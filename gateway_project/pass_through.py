@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from execution import call
@@ -33,19 +32,6 @@ _EXPOSED_URIS: Final[Mapping[ItemKind, Callable[[str, str], str]]] = {
     "templates": resource_uris.exposed_template,
 }
 _TEXT_KEYS: Final = ("description", "title")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemPage:
-    """A merged list as clients see it.
-
-    Attributes:
-        items: Grouped by server, in each server's order.
-        missing: Servers whose items are missing or may be stale.
-    """
-
-    items: tuple[dict[str, Any], ...]
-    missing: tuple[str, ...]
 
 
 class PassThroughError(Exception):
@@ -124,10 +110,14 @@ class UnknownSkill(PassThroughError):
 
 async def list_items(
     effects: Effects, caller: Caller, downstream: Downstream, kind: ItemKind
-) -> ItemPage:
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """List the resources, templates or prompts of all servers visible to the caller.
 
     Prompts have distinct names.
+
+    Returns:
+        The items as clients see them, by server and in each server's order; and the servers whose
+        items are missing or may be stale.
     """
     servers = _visible_servers(effects, caller)
     listed = await effects.item_lists.gather_lists(
@@ -138,7 +128,7 @@ async def list_items(
         items = [_expose_item(item, "name", name) for name, _, item in prompts]
     else:
         items = list(_iterate_exposed(servers, listed, kind))
-    return ItemPage(items=tuple(items), missing=listed.missing)
+    return items, listed.missing
 
 
 async def find_resource(

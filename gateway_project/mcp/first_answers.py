@@ -182,11 +182,11 @@ class FirstAnswers:
         sys.setswitchinterval(self._switch_interval_s)
         return ConversationReplay(unsent=bytes(self._waiting))
 
-    def note_input(self, line: bytes | bytearray) -> None:
+    def note_input(self, line: bytes) -> None:
         """Note a line that the client sends to the gateway."""
         if len(line) > MAX_REQUEST_BYTES or not _NOTED_METHOD.search(line):
             return
-        message = parse_message(bytes(line))
+        message = parse_message(line)
         identifier = message.get("id")
         if is_replay_response(identifier):
             return  # noted as it was answered

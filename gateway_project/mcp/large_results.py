@@ -22,7 +22,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.selection import InvalidSelection, select
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import client_state, large_results
+from gateway_project.mcp import client_state
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import ServerReply
 from gateway_project.result_store import StoredResult
@@ -278,8 +278,8 @@ async def reduce_result(
     except OSError as error:
         log.warning("results.store_failed", reason=str(error))
         return raw, None
-    link = large_results.describe_link(stored)
-    content = [*reduced, large_results.build_link_block(stored)]
+    link = describe_link(stored)
+    content = [*reduced, build_link_block(stored)]
     meta = {"_meta": raw["_meta"]} if "_meta" in raw else {}
     return {"content": content, **meta}, link
 
@@ -294,7 +294,7 @@ def _reduce(
             found = select(wanted.select, results.extract_root(raw))
         except InvalidSelection as error:
             note = f"The call was made, but `select` was not applied: {error}. The result begins:"
-            text = f"{note}\n\n{large_results.preview_text(raw)}"
+            text = f"{note}\n\n{preview_text(raw)}"
         else:
             text = found if isinstance(found, str) else _write_json(found)
     else:

@@ -9,7 +9,7 @@ from gateway_project import pass_through
 from gateway_project.mcp import client_state, exposure, meta_tools, paging
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import ServerReply
-from gateway_project.pass_through import ItemPage, ReadNotPermitted
+from gateway_project.pass_through import ReadNotPermitted
 from tools.upstream.kinds import ITEMS, ItemKind
 
 TTL_MS: Final = 300_000
@@ -43,13 +43,13 @@ async def list_items(
 ) -> ServerReply:
     """Serve the list of resources, templates or prompts of servers."""
     try:
-        listed = await pass_through.list_items(
+        items, missing = await pass_through.list_items(
             request.effects, request.caller, request.build_downstream(), kind
         )
     except ReadNotPermitted:  # a list holds only what its caller may see
-        listed = ItemPage(items=(), missing=())
-    ttl_ms = INCOMPLETE_TTL_MS if listed.missing else TTL_MS
-    return make_page(ITEMS[kind].field, listed.items, params, key=ITEMS[kind].key, ttl_ms=ttl_ms)
+        items, missing = [], ()
+    ttl_ms = INCOMPLETE_TTL_MS if missing else TTL_MS
+    return make_page(ITEMS[kind].field, items, params, key=ITEMS[kind].key, ttl_ms=ttl_ms)
 
 
 def make_page(

@@ -131,14 +131,6 @@ class Runtime:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, MAX_PAUSE_S)
 
-    async def get_handler(self) -> RequestHandler:
-        """Wait until the runtime is loaded and return its request handler.
-
-        Raises:
-            NotReady: If it cannot be loaded.
-        """
-        return (await self.get_prepared()).handle
-
     async def get_prepared(self) -> PreparedRuntime:
         """Wait until the runtime is loaded and return it.
 

@@ -44,6 +44,11 @@ class WaitingPage:
     listed_hash: str
     findings: Sequence[Mapping[str, str]]
 
+    @property
+    def kind(self) -> str:
+        """`page` or `skill`."""
+        return "page" if skills.entry_of(self.listed) is None else "skill"
+
 
 @dataclass(frozen=True, kw_only=True)
 class PinnedContent:

@@ -9,7 +9,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -248,7 +248,7 @@ class Sessions:
             return None
         if name in meta_tools.BY_NAME or not isinstance(arguments, Mapping):
             return None
-        if not arguments and not _mirrors_any(headers):
+        if not arguments and not any(name.startswith(_PARAM_PREFIX) for name in headers):
             return None
         # Loaded by now, not at start.
         from gateway_project.mcp import exposure  # noqa: PLC0415
@@ -276,10 +276,6 @@ def _check_task_id(params: Mapping[str, Any], headers: Headers) -> InboundLadder
         return None
     text = f"{MCP_NAME_HEADER} header does not match the request body's {ID_FIELD!r} parameter"
     return InboundLadderRejection(code=HEADER_MISMATCH, message=text)
-
-
-def _mirrors_any(names: Iterable[str]) -> bool:
-    return any(name.startswith(_PARAM_PREFIX) for name in names)
 
 
 async def _acknowledge(request: HttpRequest, value: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import aiohttp
 from mcp_types import (
@@ -135,15 +135,12 @@ class HttpExchange:
         self,
         headers: Mapping[str, str],
         body: bytes,
-        *,
-        opened: Callable[[aiohttp.ClientResponse], None] | None = None,
     ) -> aiohttp.ClientResponse | None:
         """Send the request and deliver its answer.
 
         Args:
             headers: Request headers.
             body: The request as JSON.
-            opened: Called with the HTTP response once its headers have arrived.
 
         Returns:
             The HTTP response if its stream is still open; pass it to `drain_answer` so that its
@@ -159,8 +156,8 @@ class HttpExchange:
                 raise SessionExpired(self._server) from None
             raise
         try:
-            if opened is not None:
-                opened(self._answer)
+            if self._request.method == "initialize":
+                self._session.begin_session(self._answer.headers)
             with translate_errors(self._server, self._endpoint.url):
                 await self._handle_answer(self._answer)
         except BaseException:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import aiohttp
 import structlog
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
 from yarl import URL
@@ -229,13 +228,12 @@ class HttpTransport(RemoteSession):
         exchange = HttpExchange(
             message, endpoint=self._endpoint, session=self._session, wire=self.wire
         )
-        opened = self._begin_session if message.method == "initialize" else None
         counted = message.method not in _OPEN_ENDED
         self._requests_in_flight += counted
         try:
             async with self.interrupt_at_end():
                 body = await self.encode(message)
-                unfinished = await exchange.run(headers, body, opened=opened)
+                unfinished = await exchange.run(headers, body)
         except UpstreamError as error:
             self._note_error(error)
             raise
@@ -247,9 +245,6 @@ class HttpTransport(RemoteSession):
                 self.end(self._connect_error)
         if unfinished is not None:
             self.spawn(drain_answer(unfinished))
-
-    def _begin_session(self, answer: aiohttp.ClientResponse) -> None:
-        self._session.begin_session(answer.headers)
 
     def _note_error(self, error: UpstreamError) -> None:
         """Update the state of the session after an error."""
