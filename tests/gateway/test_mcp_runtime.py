@@ -31,7 +31,7 @@ async def test_slow_setup_runs_off_the_event_loop():
         await asyncio.sleep(0)
         assert not waiting.done(), "the loop runs on while it loads"
         go.set()
-        assert await waiting is handle
+        assert (await waiting).handle is handle
         running.cancel()
 
 

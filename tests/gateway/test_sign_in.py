@@ -283,7 +283,7 @@ def test_without_a_public_url_there_is_no_metadata_document(public):
 
 async def test_signing_in_again_requests_newly_demanded_scopes(world, run, sealer):
     await run_in_database_thread(store, world)
-    key = (await run()).key
+    key = (await run())[0]
 
     def want():
         kept = sign_ins.load_sign_in(key, sealer=sealer).sign_in
@@ -291,14 +291,14 @@ async def test_signing_in_again_requests_newly_demanded_scopes(world, run, seale
         sign_ins.replace_sign_in(key, wanting, instead_of=kept, sealer=sealer)
 
     await run_in_database_thread(want)
-    assert (await run()).scope == "notes:read notes:write"
+    assert (await run())[1].tokens.scope == "notes:read notes:write"
 
 
 async def test_an_unopenable_sign_in_can_be_replaced(world, run, sealer):
     await run_in_database_thread(store, world)
-    key = (await run()).key
+    key = (await run())[0]
     await run_in_database_thread(lambda: Server.objects.get().sign_ins.update(sealed="broken"))
-    assert (await run()).key == key
+    assert (await run())[0] == key
 
 
 async def test_forgetting_a_sign_in_revokes_tokens_and_is_audited(world, run, server, means):

@@ -132,7 +132,7 @@ async def test_of_annotations_only_what_is_malformed_is_ignored():
     ],
 )
 async def test_a_tool_s_title_may_stand_among_its_hints(listed, title, annotations):
-    (said,) = await gather({None: {"tools": [tool("a", **listed)]}})
+    (said,) = (await gather({None: {"tools": [tool("a", **listed)]}})).tools
     assert (said.title, said.annotations, said.description) == (title, annotations, "")
 
 
@@ -276,7 +276,7 @@ async def test_what_the_sdk_does_not_know_is_kept_too():
     listing = await gather(
         {None: {"tools": [tool("a", annotations=hints, gone=None, **more), tool("b")]}}
     )
-    first, second = listing
+    first, second = listing.tools
     assert first.extras == {**more, "annotations": {"vendorHint": "v"}}
     assert second.extras == {}
     assert listing.problems == ()
