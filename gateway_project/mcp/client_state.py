@@ -95,8 +95,7 @@ class ClientState:
         The same caller gets the same object, which remembers what is derived from it.
         """
         if self._bound is None or self._bound[0] is not caller or self._bound[1] != group:
-            limited = caller if group is None else caller.limit_to_group(group)
-            bound = replace(limited, session=self.connection_key, trace="")
+            bound = replace(caller.limit_to_group(group), session=self.connection_key, trace="")
             self._bound = caller, group, bound
         return self._bound[2]
 

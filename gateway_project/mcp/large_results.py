@@ -71,15 +71,24 @@ async def link_large_result(
     rest = {**reply.raw, "content": [one for one in blocks if not results.measure_media(one)]}
     if not is_text_linkable or not exceeds_bytes(rest, limit):
         return replace(reply, raw={**reply.raw, "content": blocks}) if blocks else reply
-    try:
-        stored = await effects.result_store.store_result(reply.raw, request.caller)
-    except OSError as error:
-        log.warning("results.store_failed", reason=str(error))
+    stored = await store_result(effects, request.caller, reply.raw)
+    if stored is None:
         return reply
     link = describe_link(stored)
     linked = _build_linked_result(reply.raw, stored, expires=link["expires_at"])
     linked["content"] += media
     return replace(reply, raw=linked, meta={**reply.meta, META_KEY: link})
+
+
+async def store_result(
+    effects: Effects, caller: Caller, value: Mapping[str, Any]
+) -> StoredResult | None:
+    """Store a result, or blobs, for a caller; None if that fails, which is logged."""
+    try:
+        return await effects.result_store.store_result(value, caller)
+    except OSError as error:
+        log.warning("results.store_failed", reason=str(error))
+        return None
 
 
 def describe_link(stored: StoredResult) -> dict[str, Any]:
@@ -123,10 +132,8 @@ async def _link_blob(request: ClientRequest, block: Mapping[str, Any]) -> dict[s
     blob = _read_blob(block)
     mime_type = str((block.get("resource") or block).get("mimeType") or DEFAULT_MIME_TYPE)
     contents = {BLOB_KEY: [{"mimeType": mime_type, "blob": blob}]}
-    try:
-        stored = await request.effects.result_store.store_result(contents, request.caller)
-    except OSError as error:
-        log.warning("results.store_failed", reason=str(error))
+    stored = await store_result(request.effects, request.caller, contents)
+    if stored is None:
         return None
     return {
         "type": "resource_link",
@@ -273,10 +280,8 @@ async def reduce_result(
     reduced = await run_in_worker_thread(_reduce, raw, wanted, effects.count_tokens)
     if reduced is None:
         return raw, None
-    try:
-        stored = await effects.result_store.store_result(raw, caller)
-    except OSError as error:
-        log.warning("results.store_failed", reason=str(error))
+    stored = await store_result(effects, caller, raw)
+    if stored is None:
         return raw, None
     link = describe_link(stored)
     content = [*reduced, build_link_block(stored)]

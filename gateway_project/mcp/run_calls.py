@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
-import structlog
 from pydantic_core import to_json
 
 from execution.availability import require_read
@@ -48,9 +46,6 @@ MAX_LOOP_TASKS: Final = 100
 MAX_LOOP_BYTES: Final = 64 * 1024
 """The same limit in bytes of results."""
 _USER_ACTIONS: Final = frozenset({"approve", "reject"})
-
-
-log = structlog.get_logger(__name__)
 
 
 async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
@@ -259,20 +254,13 @@ async def _link_largest_results(
     for task in sorted(task_results, key=lambda task: -task.size_bytes):
         if not limit or left <= limit:
             break
-        try:
-            stored = await request.effects.result_store.store_result(
-                task.full_result, request.caller
-            )
-        except OSError as error:
-            log.warning("results.store_failed", reason=str(error))
+        stored = await large_results.store_result(
+            request.effects, request.caller, task.full_result
+        )
+        if stored is None:
             break
-        expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
-        links[task.task] = {
-            "uri": stored.uri,
-            "bytes": stored.size_bytes,
-            "expires_at": expires,
-            "begins": large_results.preview_text(_find_first_result(task))[:PREVIEW_LENGTH],
-        }
+        begins = large_results.preview_text(_find_first_result(task))[:PREVIEW_LENGTH]
+        links[task.task] = {**large_results.describe_link(stored), "begins": begins}
         left -= task.size_bytes
     return links
 

@@ -44,7 +44,7 @@ from pydantic import ValidationError
 
 from gateway_project.foundation.shares import Bound
 from gateway_project.foundation.task_group import TaskGroup
-from gateway_project.mcp import callers, client_state, meta_tools
+from gateway_project.mcp import client_state, meta_tools
 from gateway_project.mcp.client_state import ClientState
 from gateway_project.mcp.http import messages
 from gateway_project.mcp.http.answers import HttpAnswer, RequestRejected, refuse
@@ -253,7 +253,7 @@ class Sessions:
         # Loaded by now, not at start.
         from gateway_project.mcp import exposure  # noqa: PLC0415
 
-        caller = callers.limit_caller(request.find_caller(gateway.caller), request.group)
+        caller = request.find_caller(gateway.caller).limit_to_group(request.group)
         client, _ = client_state.read_client_info(params.get("_meta") or {})
         view = exposure.find_view(gateway.effects.exposure, caller, name=client)
         schema = exposure.find_input_schema(
