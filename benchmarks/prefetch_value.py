@@ -284,7 +284,7 @@ async def _play_session(
 
 
 async def _play_call(client: Client, played: PlayedSet, call: RecordedCall, seen: Played) -> None:
-    from gateway_project.mcp.served import SERVED_META
+    from gateway_project.mcp.call_results import SERVED_META
 
     arguments = {"tool": call.tool, "arguments": dict(call.arguments)}
     started = time.perf_counter()

@@ -16,11 +16,10 @@ from starlette.types import ASGIApp  # noqa: E402
 from gateway_project.console.database_wait import limit_database_wait  # noqa: E402
 from gateway_project.foundation.config import Config  # noqa: E402 - after Django's set-up
 from gateway_project.live.routing import make_live_application, serve_by_protocol  # noqa: E402
-from gateway_project.mcp.attach.hosting import AttachOffer  # noqa: E402
-from gateway_project.mcp.http import access_log  # noqa: E402
-from gateway_project.mcp.http.application import Application  # noqa: E402
-from gateway_project.mcp.http.names import AllowedNames, load_allowed_names  # noqa: E402
-from gateway_project.mcp.http.service import HttpService  # noqa: E402
+from gateway_project.mcp.attach.host import AttachOffer  # noqa: E402
+from gateway_project.mcp.http.gate import make_access_log  # noqa: E402
+from gateway_project.mcp.http.request import AllowedNames, load_allowed_names  # noqa: E402
+from gateway_project.mcp.http.service import Application, HttpService  # noqa: E402
 from gateway_project.prepare import prepare_runtime  # noqa: E402
 
 
@@ -36,7 +35,7 @@ def _make_service() -> HttpService:
     return HttpService(
         partial(prepare_runtime, config, user=None, kind="http"),
         names=_load_names(),
-        access_log=access_log.make_access_log(config, process="console"),
+        access_log=make_access_log(config, process="console"),
         offered=AttachOffer(home=config.home, exposure=config.exposure),
         describe_resource=_describe_resource if config.oauth else None,
     )

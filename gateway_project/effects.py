@@ -24,8 +24,7 @@ from learning.sessions.memory import NO_MEMORY, SessionMemory
 from learning.thresholds.in_force import ThresholdInForce, find_default_threshold
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.item_lists import ItemLists
-from tools.pinned_pages import AdmitPage
-from tools.pinned_skills import SkillGate
+from tools.pinned_content import ContentGate
 from tools.search import SearchAnswer, SearchRequest
 
 if TYPE_CHECKING:
@@ -121,8 +120,7 @@ class Effects(IntentEffects):
         await_listing: Waits, within a bound, until the catalogue has what the server of a tool has
             announced; at once if that is nothing.
         result_store: Stores results too large to send inline.
-        admit_page: Lets a page of a server pass if it is as it was pinned.
-        skills: Lets skills of servers pass if they are as they were pinned.
+        content: Lets pages and skills of servers pass if they are as they were pinned.
         max_call_s: Longest time limit that a client may set for a call.
         call_patience_s: Seconds after which a call goes on as a run; 0: as its client is known.
         run_results_s: Seconds that results of runs are kept after their end; None: not stated.
@@ -145,8 +143,7 @@ class Effects(IntentEffects):
     exposure: str
     requests: UpstreamPool
     item_lists: ItemLists
-    admit_page: AdmitPage
-    skills: SkillGate
+    content: ContentGate
     result_store: ResultStore
     result_link_bytes: int
     run_results_s: float | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from execution import call
@@ -20,29 +19,19 @@ from tools import ids, resource_uris, skills, ui_pages
 from tools.catalogue import CatalogueServer
 from tools.item_lists import ListedItems
 from tools.resource_uris import ResourceAddress
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
-from tools.upstream.kinds import ItemKind
+from tools.upstream.kinds import ITEMS, ItemKind
 from tools.upstream.listing import ItemListing
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Downstream, UpstreamRequest
 
 READ_SCOPE: Final = "read"
 _OWN_SCHEMES: Final = (resource_uris.UI_SCHEME, resource_uris.SKILL_SCHEME)
 """Of pages and skills, which are named by their server in any case."""
+_EXPOSED_URIS: Final[Mapping[ItemKind, Callable[[str, str], str]]] = {
+    "resources": resource_uris.exposed_uri,
+    "templates": resource_uris.exposed_template,
+}
 _TEXT_KEYS: Final = ("description", "title")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemPage:
-    """A merged list as clients see it.
-
-    Attributes:
-        items: Grouped by server, in each server's order.
-        missing: Servers whose items are missing or may be stale.
-    """
-
-    items: tuple[dict[str, Any], ...]
-    missing: tuple[str, ...]
 
 
 class PassThroughError(Exception):
@@ -119,49 +108,27 @@ class UnknownSkill(PassThroughError):
         super().__init__(f"no skill or folder {uri!r}; skills/list shows what exists", uri=uri)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromptAddress:
-    """The server and name of a prompt.
+async def list_items(
+    effects: Effects, caller: Caller, downstream: Downstream, kind: ItemKind
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """List the resources, templates or prompts of all servers visible to the caller.
 
-    Attributes:
-        server: The server's name.
-        name: The prompt's name at that server.
+    Prompts have distinct names.
+
+    Returns:
+        The items as clients see them, by server and in each server's order; and the servers whose
+        items are missing or may be stale.
     """
-
-    server: str
-    name: str
-
-
-async def list_resources(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
-    """List the resources of all servers visible to the caller."""
-    return await _list_items(
-        effects, caller, downstream, "resources", field="uri", exposed=resource_uris.exposed_uri
-    )
-
-
-async def list_templates(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
-    """List the resource templates of all servers visible to the caller."""
-    return await _list_items(
-        effects,
-        caller,
-        downstream,
-        "templates",
-        field="uriTemplate",
-        exposed=resource_uris.exposed_template,
-    )
-
-
-async def list_prompts(effects: Effects, caller: Caller, downstream: Downstream) -> ItemPage:
-    """List the prompts of all servers visible to the caller, under distinct names."""
     servers = _visible_servers(effects, caller)
     listed = await effects.item_lists.gather_lists(
-        servers, "prompts", caller=caller, downstream=downstream
+        servers, kind, caller=caller, downstream=downstream
     )
-    items = [
-        _expose_item(item, "name", name)
-        for name, _, item in _iterate_prompts(servers, listed.by_server)
-    ]
-    return ItemPage(items=tuple(items), missing=listed.missing)
+    if kind == "prompts":
+        prompts = _iterate_prompts(servers, listed.by_server)
+        items = [_expose_item(item, "name", name) for name, _, item in prompts]
+    else:
+        items = list(_iterate_exposed(servers, listed, kind))
+    return items, listed.missing
 
 
 async def find_resource(
@@ -231,8 +198,8 @@ async def find_template(
 
 async def find_prompt(
     effects: Effects, caller: Caller, downstream: Downstream, name: str
-) -> PromptAddress:
-    """Resolve a prompt's exposed name or its id `server:prompt`.
+) -> tuple[str, str]:
+    """Return the server and own name of a prompt by its exposed name or id `server:prompt`.
 
     Raises:
         ReadNotPermitted: If the caller lacks the scope.
@@ -243,11 +210,11 @@ async def find_prompt(
         servers, "prompts", caller=caller, downstream=downstream
     )
     for exposed, prompt, _ in _iterate_prompts(servers, listed.by_server):
-        if name in (exposed, ids.join_id(prompt.server, prompt.name)):
+        if name in (exposed, ids.join_id(*prompt)):
             return prompt
     for server in servers:
         if server.unprefixed:
-            return PromptAddress(server=server.name, name=name)
+            return server.name, name
     raise UnknownPrompt(name, missing=listed.missing)
 
 
@@ -380,7 +347,7 @@ async def admit_page(
         uri: By which the client asked for it.
 
     Raises:
-        PageUnavailable: If it is not as it was pinned.
+        ContentUnavailable: If it is not as it was pinned.
     """
     servers = [one for one in _visible_servers(effects, caller) if one.name == address.server]
     listed = await effects.item_lists.gather_lists(
@@ -389,7 +356,7 @@ async def admit_page(
     entries = _iterate_named_items(listed.by_server.get(address.server), "uri")
     entry = next((one for one in entries if one["uri"] == address.uri), None)
     page = ui_pages.complete_contents(raw, uri=address.uri, listed=entry, shown_as=uri)
-    await effects.admit_page(address.server, address.uri, page)
+    await effects.content.admit_page(address.server, address.uri, page)
     return page
 
 
@@ -402,28 +369,16 @@ def _visible_servers(effects: Effects, caller: Caller) -> list[CatalogueServer]:
     return [server for server in servers if caller.group in server.whole_groups]
 
 
-async def _list_items(
-    effects: Effects,
-    caller: Caller,
-    downstream: Downstream,
-    kind: ItemKind,
-    *,
-    field: str,
-    exposed: Any,
-) -> ItemPage:
-    servers = _visible_servers(effects, caller)
-    listed = await effects.item_lists.gather_lists(
-        servers, kind, caller=caller, downstream=downstream
-    )
-    items = []
+def _iterate_exposed(
+    servers: list[CatalogueServer], listed: ListedItems, kind: ItemKind
+) -> Iterator[dict[str, Any]]:
+    """Yield resources or templates with their exposed URIs."""
+    field, expose = ITEMS[kind].key, _EXPOSED_URIS[kind]
     for server in servers:
         for item in _iterate_named_items(listed.by_server.get(server.name), field):
             own = item[field]
             is_named_so = server.unprefixed and not own.startswith(_OWN_SCHEMES)
-            items.append(
-                _expose_item(item, field, own if is_named_so else exposed(server.name, own))
-            )
-    return ItemPage(items=tuple(items), missing=listed.missing)
+            yield _expose_item(item, field, own if is_named_so else expose(server.name, own))
 
 
 def _iterate_named_items(listing: ItemListing | None, field: str) -> Iterator[dict[str, Any]]:
@@ -442,7 +397,7 @@ def _expose_item(item: Mapping[str, Any], field: str, value: str) -> dict[str, A
 
 def _iterate_prompts(
     servers: list[CatalogueServer], by_server: Mapping[str, ItemListing]
-) -> Iterator[tuple[str, PromptAddress, dict[str, Any]]]:
+) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
     """Yield the prompts of servers with their exposed names, which are unique.
 
     Prompts of the server without a prefix take precedence.
@@ -455,7 +410,7 @@ def _iterate_prompts(
             if name in taken:
                 continue
             taken.add(name)
-            yield name, PromptAddress(server=server.name, name=own), item
+            yield name, (server.name, own), item
 
 
 def _find_owners(

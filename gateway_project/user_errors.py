@@ -32,8 +32,7 @@ from gateway_project.webhooks.store import UnknownWebhook
 from graph.suggestion.binding.parameters import ParameterError
 from tools.catalogue import UnknownTool
 from tools.foreign_text import quote_foreign
-from tools.pinned_pages import PageUnavailable
-from tools.pinned_skills import SkillUnavailable
+from tools.pinned_content import ContentUnavailable
 from tools.query_text import QueryError
 from tools.store.danger import UnknownOperation
 from tools.store.servers import UnknownServerRow
@@ -56,8 +55,7 @@ ERRORS_WITH_CODE: Final = (
     NotPermitted,
     NotReady,
     WorkflowNotRunnable,
-    PageUnavailable,
-    SkillUnavailable,
+    ContentUnavailable,
     PassThroughError,
     RegistrationNotPermitted,
     RunsUnavailable,

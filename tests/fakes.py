@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import mcp_types
 import numpy as np
 from numpy.typing import NDArray
 
 from gateway_project.foundation.caller import Caller
+from tools.definition import Definition
 from tools.upstream.errors import UnknownServer
 from tools.upstream.listing import ToolListing
 from tools.upstream.request import UpstreamRequest
@@ -63,15 +63,10 @@ class FakeEmbedder:
         return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
-def upstream_tool(name: str, **values: Any) -> mcp_types.Tool:
-    """Build a tool as the SDK returns it, from annotations as a plain mapping."""
-    hints = values.pop("annotations", None)
+def upstream_tool(name: str, **values: Any) -> Definition:
+    """Build a tool as a server lists it."""
     values.setdefault("input_schema", {"type": "object", "properties": {}})
-    return mcp_types.Tool(
-        name=name,
-        annotations=None if hints is None else mcp_types.ToolAnnotations.model_validate(hints),
-        **values,
-    )
+    return Definition(name=name, **values)
 
 
 def text_result(text: str) -> UpstreamResult:
@@ -91,7 +86,7 @@ class FakeUpstream:
         listed: Servers that were asked for their tools, in order.
     """
 
-    tools: dict[str, Sequence[mcp_types.Tool]] = field(default_factory=dict)
+    tools: dict[str, Sequence[Definition]] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
     results: dict[tuple[str, str], UpstreamResult] = field(default_factory=dict)
     calls: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)

@@ -58,3 +58,10 @@ async def send_request(
     """Send any other request; `options` are its further fields."""
     request = UpstreamRequest(method=method, params=params, **options)
     return await pool.request(server, request, caller=caller)
+
+
+async def restart(pool: Any, server: str) -> None:
+    """Stop a server and start it again; raises why it cannot be started."""
+    pool.reset(server)
+    for error in (await pool.warm_up(server)).values():
+        raise error

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.core.exceptions import ObjectDoesNotExist
@@ -18,12 +18,12 @@ from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
-from tools import item_store, pinned_pages, pinned_skills
+from tools import item_store, pinned_content
 from tools.definition import Definition, make_storable
 from tools.store import catalogue, servers
 from tools.store.catalogue import ListingChanges
 from tools.upstream.errors import UpstreamError
-from tools.upstream.listing import ListedTool
+from tools.upstream.kinds import name_capabilities
 
 if TYPE_CHECKING:
     from tools.upstream.pool import UpstreamPool
@@ -152,13 +152,14 @@ async def _discover_one(
             error_code=error.code,
             duration_s=time.perf_counter() - started,
         )
-    definitions, left_out = await run_in_worker_thread(_read_definitions, listing.tools)
+    definitions, left_out = await run_in_worker_thread(_select_storable, listing.tools)
     warnings = (*listing.problems, *left_out)
+    capabilities = name_capabilities(listing.peer.capabilities)
     # Before the tools, whose change makes clients request all lists of a new server.
-    lists = await item_store.discover_items(pool, name, listing.capabilities or ())
+    lists = await item_store.discover_items(pool, name, capabilities)
     if listed := lists.get("skills"):
-        await pinned_skills.discover_skills(pool, name, listed.items, approve_new=approve_new)
-    await pinned_pages.discover_pages(pool, name, definitions, approve_new=approve_new)
+        await pinned_content.discover_skills(pool, name, listed.items, approve_new=approve_new)
+    await pinned_content.discover_pages(pool, name, definitions, approve_new=approve_new)
     try:
         recorded = await run_in_database_thread(
             catalogue.record_listing,
@@ -167,7 +168,7 @@ async def _discover_one(
             at=now(),
             approve_new=approve_new,
             complete=listing.complete,
-            instructions=listing.instructions,
+            instructions=listing.peer.instructions,
         )
     except (ObjectDoesNotExist, DataError) as error:
         # Concerns this server only; an unavailable database concerns all and is raised.
@@ -182,8 +183,8 @@ async def _discover_one(
         servers.record_connection,
         name,
         at=now(),
-        protocol_version=listing.protocol_version,
-        capabilities=listing.capabilities,
+        protocol_version=listing.peer.protocol_version,
+        capabilities=capabilities,
     )
     for warning in warnings:
         log.warning("server.tool_skipped", server=name, reason=warning)
@@ -196,12 +197,13 @@ async def _discover_one(
     )
 
 
-def _read_definitions(listed: Sequence[Any]) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
-    """Convert the SDK's tools; return definitions and warnings about tools left out."""
+def _select_storable(
+    listed: Sequence[Definition],
+) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
+    """Return the definitions that can be stored, and warnings about tools left out."""
     kept: dict[str, Definition] = {}
     warnings: list[str] = []
-    for tool in listed:
-        item = to_definition(tool)
+    for item in listed:
         name = make_storable(item.name)
         if problem := _find_storage_problem(item, name, kept):
             warnings.append(problem)
@@ -223,18 +225,3 @@ def _find_storage_problem(item: Definition, name: str, kept: Mapping[str, Defini
     except canonical.NotCanonicalizable as error:
         return f"tool {item.name!r} is left out: {error}"
     return ""
-
-
-def to_definition(tool: Any) -> Definition:
-    """Convert a tool of the SDK (`mcp_types.Tool`)."""
-    annotations = tool.annotations
-    hints = {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
-    return Definition(
-        name=tool.name,
-        title=tool.title or hints.get("title") or "",
-        description=tool.description or "",
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=hints,
-        extras=tool.extras if isinstance(tool, ListedTool) else {},
-    )

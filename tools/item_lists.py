@@ -29,10 +29,10 @@ import structlog
 from gateway_project.foundation.caller import GATEWAY, Caller
 from gateway_project.foundation.task_group import TaskGroup
 from tools.catalogue import CatalogueServer
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.kinds import ITEMS, ItemKind, name_capabilities
 from tools.upstream.listing import ItemListing
+from tools.upstream.request import NO_CLIENT, Downstream
 
 if TYPE_CHECKING:
     from tools.upstream.entry import SupervisorKey

@@ -14,14 +14,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation.computing import run_in_worker_thread
 from tools.catalogue import Catalogue
 from tools.definition import Definition
-from tools.discover import to_definition
 from tools.upstream.errors import DefinitionChanged
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class PinnedUpstream:
             _hash_tools, listing, server, self._catalogue()
         )
         current.differing = {
-            tool.name: to_definition(tool)
+            tool.name: tool
             for tool in listing.tools
             if current.hashes[tool.name]
             not in (_UNUSABLE, self._catalogue().find_pinned_hash(server, tool.name))
@@ -206,8 +205,8 @@ def _hash_tools(listing: ToolListing, server: str, catalogue: Catalogue) -> dict
     return hashes | {tool.name: _hash_tool(tool, server, catalogue) for tool in listing.tools}
 
 
-def _hash_tool(tool: Any, server: str, catalogue: Catalogue) -> str:
+def _hash_tool(tool: Definition, server: str, catalogue: Catalogue) -> str:
     try:
-        return catalogue.identify(server, to_definition(tool))
+        return catalogue.identify(server, tool)
     except canonical.NotCanonicalizable:
         return _UNUSABLE

@@ -18,10 +18,8 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.store import sign_ins as store
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.network import NetworkRules
-from tools.upstream.oauth.authorize import make_authorization
-from tools.upstream.oauth.sign_ins import SignInManager
-from tools.upstream.oauth.stored_sign_in import SignInStoreUnavailable, StoredSignIn
-from tools.upstream.oauth.values import SignIn, SignInKey
+from tools.upstream.oauth.sign_ins import SignInCredentials, SignInManager
+from tools.upstream.oauth.values import SignIn, SignInKey, SignInStoreUnavailable, StoredSignIn
 
 LOCK_TIMEOUT_S = 30.0
 """Twice the longest renewal in the process that holds the lock."""
@@ -99,7 +97,7 @@ async def make_remote_with_sign_ins(
     )
     remote = RemoteTransports(
         rules=rules,
-        authorize=lambda spec: make_authorization(sign_ins, spec, listing_user=listing_user),
+        authorize=lambda spec: SignInCredentials(sign_ins, spec, listing_user),
     )
     try:
         async with sign_ins:

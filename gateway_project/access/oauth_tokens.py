@@ -176,7 +176,7 @@ def _to_active_token(row: Any) -> ActiveToken:
     )
     (group,) = _find_groups(row.resource)
     return ActiveToken(
-        caller=caller if group is None else caller.limit_to_group(group),
+        caller=caller.limit_to_group(group),
         expires_at=row.expires.timestamp(),
         is_for_mcp=True,
     )

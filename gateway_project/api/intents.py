@@ -14,8 +14,8 @@ from gateway_project.api.runs import run_to_json
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.foundation import telemetry
-from gateway_project.mcp import arguments, meta_tools, smaller_results
-from gateway_project.mcp.served import describe_served
+from gateway_project.mcp import arguments, large_results, meta_tools
+from gateway_project.mcp.call_results import describe_served
 from gateway_project.runs.task_results import speculative_run_to_json
 from tools.upstream.request import UpstreamRequest
 
@@ -120,7 +120,7 @@ def call_tool(call: ApiView) -> Any:
         "duration_ms": round(outcome.duration_s * 1000, 1),
     }
     raw, link = run_coroutine(
-        smaller_results.reduce_result, call.effects, call.caller, outcome.result.raw, wanted
+        large_results.reduce_result, call.effects, call.caller, outcome.result.raw, wanted
     )
     answer["result"] = raw
     if link:

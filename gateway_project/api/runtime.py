@@ -9,8 +9,7 @@ from asgiref.sync import async_to_sync
 from django.http import HttpRequest
 
 from gateway_project.effects import Effects
-from gateway_project.mcp.http.application import SERVICE_SCOPE_KEY
-from gateway_project.mcp.http.service import HttpService
+from gateway_project.mcp.http.service import SERVICE_SCOPE_KEY, HttpService
 from gateway_project.readiness import NotReady, Readiness
 
 P = ParamSpec("P")

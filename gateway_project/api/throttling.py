@@ -11,7 +11,7 @@ from typing import Final
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.shares import Shares
-from gateway_project.mcp.http.request_threads import REQUESTS
+from gateway_project.mcp.http.service import REQUESTS
 
 MINUTE_S: Final = 60.0
 DAY_S: Final = 86_400.0

@@ -46,7 +46,7 @@ from gateway_project.foundation.computing import compute_in_message_thread
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues, parse_in_pieces
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.surrogates import find_lone_surrogate
-from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
+from gateway_project.mcp.http.request import AllowedNames, load_allowed_names
 from tools.visibility import Visibility
 
 READING: Final = frozenset({"GET", "HEAD"})

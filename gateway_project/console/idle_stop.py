@@ -26,7 +26,7 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.live.routing import make_live_application, serve_by_protocol
 from gateway_project.mcp.http import serve as http
-from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
+from gateway_project.mcp.http.request import AllowedNames, load_allowed_names
 
 PROBE_PATH = "/health"
 """Requests below this path are probes and do not count as use."""

@@ -29,7 +29,7 @@ from django.conf import settings
 from gateway_project.console import identity, links
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.postgres import locks
-from gateway_project.mcp.attach import sockets
+from gateway_project.mcp.attach import hello
 from gateway_project.mcp.http import address as addresses
 from gateway_project.mcp.http.address import LOOPBACK, AddressError, ListenAddress
 from tools.upstream.reap import MARKER
@@ -99,7 +99,7 @@ def find_or_start_console(config: Config) -> str:
             if record := _read_record(folder):
                 return record.url
             time.sleep(POLL_S)  # another process starts one, or the last one is ending
-    except (OSError, AddressError, sockets.UntrustedFolder) as error:
+    except (OSError, AddressError, hello.UntrustedFolder) as error:
         log.warning("console.not_started", reason=str(error))
         return ""
     log.warning("console.not_started", reason="another process holds its lock")
@@ -123,10 +123,10 @@ def is_manual_console_running(config: Config) -> bool:
 
 def stop_conflicting_console(config: Config) -> None:
     """Stop a console started on demand that blocks a manually served one; blocking."""
-    folder = sockets.socket_folder(config.home)
+    folder = hello.socket_folder(config.home)
     deadline = time.monotonic() + STOP_TIMEOUT_S
     try:
-        sockets.require_own_folder(folder)
+        hello.require_own_folder(folder)
         while not locks.is_free(str(folder / LOCK_FILE)) and time.monotonic() < deadline:
             record = _read_record(folder)
             if record is not None and record.port != config.console_port:
@@ -135,7 +135,7 @@ def stop_conflicting_console(config: Config) -> None:
                 os.kill(record.pid, signal.SIGTERM)
                 withdraw_record(config)
             time.sleep(POLL_S)
-    except (OSError, sockets.UntrustedFolder):
+    except (OSError, hello.UntrustedFolder):
         return  # listening on the port then fails with its own error
 
 
@@ -216,9 +216,9 @@ def _build_environment(config: Config, environ: Mapping[str, str]) -> dict[str, 
 
 
 def _prepare_folder(home: Path) -> Path:
-    folder = sockets.socket_folder(home)
-    folder.mkdir(mode=sockets.PRIVATE_MODE, parents=True, exist_ok=True)
-    sockets.require_own_folder(folder)
+    folder = hello.socket_folder(home)
+    folder.mkdir(mode=hello.PRIVATE_MODE, parents=True, exist_ok=True)
+    hello.require_own_folder(folder)
     return folder
 
 

@@ -12,7 +12,7 @@ from gateway_project.foundation.config import Config
 from gateway_project.mcp.http import address as addresses
 from gateway_project.mcp.http import serve as http
 from gateway_project.mcp.http.address import AddressError, ListenAddress
-from gateway_project.mcp.http.application import Application
+from gateway_project.mcp.http.service import Application
 
 
 class PortUnavailable(Exception):

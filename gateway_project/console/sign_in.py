@@ -18,11 +18,11 @@ from gateway_project.console.site import caller_of
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import sign_in
-from gateway_project.use_cases.sign_in import CompletedSignIn, SignInDependencies, StartedSignIn
+from gateway_project.use_cases.sign_in import SignInDependencies, StartedSignIn
 from tools.store import sign_ins
 from tools.store.sign_ins import NoSuchSignIn, RemoteServer
 from tools.upstream.oauth import addresses
-from tools.upstream.oauth.failures import SignInFailed
+from tools.upstream.oauth.values import SignIn, SignInFailed, SignInKey
 
 DOCUMENT_MAX_AGE_S = 3_600
 R = TypeVar("R")
@@ -91,15 +91,15 @@ def handle_callback(request: HttpRequest) -> HttpResponse:
     caller = caller_of(request)
     answer = {name: str(value) for name, value in request.GET.items()}
 
-    async def use(means: SignInDependencies) -> CompletedSignIn:
+    async def use(means: SignInDependencies) -> tuple[SignInKey, SignIn]:
         return await sign_in.finish_sign_in(caller, answer, dependencies=means)
 
     try:
-        completed = _run_with_dependencies(use)
+        key, _ = _run_with_dependencies(use)
     except sign_in.EXPECTED_ERRORS as error:
         messages.error(request, f"Not signed in: {error}.")
     else:
-        messages.success(request, f"Signed in to {completed.key.server}.")
+        messages.success(request, f"Signed in to {key.server}.")
     return redirect("sign-ins")  # a page whose URL holds no code
 
 

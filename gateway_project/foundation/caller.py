@@ -149,8 +149,10 @@ class Caller:
             return False
         return self.group is None or self.group in item.groups
 
-    def limit_to_group(self, group: str) -> Caller:
+    def limit_to_group(self, group: str | None) -> Caller:
         """Return the caller limited to a tool group, with no other rights than a client's.
+
+        None limits them to none.
 
         Example:
             >>> admin = Caller(
@@ -159,6 +161,8 @@ class Caller:
             >>> sorted(admin.limit_to_group("desk").scopes)
             ['call', 'read', 'search']
         """
+        if group is None:
+            return self
         scopes = frozenset(scope for scope in CLIENT_SCOPES if self.has_scope(scope))
         return replace(self, group=group, scopes=scopes)
 

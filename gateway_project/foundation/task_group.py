@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Final
 
@@ -74,3 +74,23 @@ def _iterate_leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
             yield from _iterate_leaves(error)
         else:
             yield error
+
+
+async def run_uninterrupted(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that has its own timeout; a cancellation is deferred until it is done.
+
+    Raises:
+        asyncio.CancelledError: After the work, if the caller was cancelled meanwhile.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                raise
+            cancelled = error
+    task.result()
+    if cancelled is not None:
+        raise cancelled

@@ -25,7 +25,7 @@ from gateway_project.live.feed import Ending, Feed, ViewerEnded, load_viewer, re
 from gateway_project.live.hub import Deliver, Hub, Seat, relay_from_database, relay_from_layer
 from gateway_project.live.list_feeds import ApprovalsFeed, RunsFeed, ServersFeed, SpeculationsFeed
 from gateway_project.live.run_feed import RunFeed
-from gateway_project.mcp.http.names import AllowedNames
+from gateway_project.mcp.http.request import AllowedNames
 
 LAYER_ALIAS: Final = "live"
 """Name of the channel layer in Django's settings, which few installations have."""

@@ -17,11 +17,11 @@ from gateway_project.foundation.config import Config
 from gateway_project.foundation.endpoint import ENDPOINT_PATH
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from gateway_project.management.command import refusing
-from gateway_project.mcp.attach.hosting import AttachOffer
-from gateway_project.mcp.http import access_log, address
+from gateway_project.mcp.attach.host import AttachOffer
+from gateway_project.mcp.http import address
 from gateway_project.mcp.http.address import AddressError, ListenAddress
-from gateway_project.mcp.http.application import Application
-from gateway_project.mcp.http.names import load_allowed_names
+from gateway_project.mcp.http.gate import make_access_log
+from gateway_project.mcp.http.request import load_allowed_names
 from gateway_project.mcp.http.serve import (
     KILL_TIMEOUT_S,
     TlsFiles,
@@ -29,7 +29,7 @@ from gateway_project.mcp.http.serve import (
     check_certificate,
     serve_http,
 )
-from gateway_project.mcp.http.service import HttpService
+from gateway_project.mcp.http.service import Application, HttpService
 
 if TYPE_CHECKING:
     from gateway_project.mcp.runtime import PreparedRuntime
@@ -129,7 +129,7 @@ def _make_service(
             public_url=config.public_url,
             bound=(listen_address.host,),
         ),
-        access_log=access_log.make_access_log(config, process="gateway"),
+        access_log=make_access_log(config, process="gateway"),
         open_to_all=options["no_auth"],
         offered=AttachOffer(home=config.home, exposure=config.exposure)
         if options["attach"] == "auto"

@@ -14,7 +14,7 @@ from gateway_project.foundation.schema_conversion import Conversion
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.intent.feedback import FeedbackRequest
 from gateway_project.mcp import meta_tools
-from gateway_project.mcp.smaller_results import WantedSize
+from gateway_project.mcp.large_results import WantedSize
 from gateway_project.runs.request import (
     DEFAULT_WAIT_S,
     MAX_DEADLINE_S,

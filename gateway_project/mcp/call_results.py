@@ -1,25 +1,55 @@
-"""Turns results of servers' tools into the gateway's: names of pages and links lead through it."""
+"""Turns results of servers' tools into the gateway's: pages, links, and who answered."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from execution.call_outcome import CallOutcome
-from gateway_project.mcp import client_state, questions, served
+from gateway_project.mcp import client_state, questions
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import CONVERTED_KEY, ServerReply
 from tools import ids, mcp_tasks, ui_pages
 from tools.catalogue import UnknownTool
 
+if TYPE_CHECKING:
+    from execution.call_outcome import ServedSpeculation
+
+SERVED_META: Final = "foregate/served"
+"""Key in the `_meta` of a result that a call made ahead answered."""
+FRESH_META: Final = "foregate/fresh"
+"""Key in the `_meta` of a request; true: the client wants a new answer."""
+_MS_PER_S: Final = 1_000
+
 META_KEY: Final = "foregate/call"
+
+
+def describe_served(served: ServedSpeculation | None) -> dict[str, Any]:
+    """Return the part of a result's `_meta` that says how a call made ahead answered it."""
+    if served is None:
+        return {}
+    return {
+        SERVED_META: {
+            "served": "speculation",
+            "form": served.form.value,
+            "prediction": served.prediction.hex,
+            "age_ms": round(_MS_PER_S * served.age_s),
+            "saved_ms": round(_MS_PER_S * served.saved_s),
+        }
+    }
+
+
+def wants_fresh(params: Mapping[str, Any] | None) -> bool:
+    """Whether the `_meta` of a request asks for a new answer."""
+    meta = (params or {}).get("_meta")
+    return isinstance(meta, Mapping) and meta.get(FRESH_META) is True
 
 
 def build_call_reply(request: ClientRequest, outcome: CallOutcome) -> ServerReply:
     """Return the answer to a call that its server has answered."""
     call_meta = {"tool": outcome.tool, "duration_ms": round(outcome.duration_s * 1000, 1)}
-    meta = {META_KEY: call_meta, **served.describe_served(outcome.served)}
+    meta = {META_KEY: call_meta, **describe_served(outcome.served)}
     if outcome.converted:
         meta[CONVERTED_KEY] = list(outcome.converted)
     return replace(expose_result(request, outcome.tool, outcome.result.raw), meta=meta)

@@ -51,12 +51,7 @@ def caller_of(ctx: ServerRequestContext[Any, Any], gateway: Gateway) -> Caller:
     if ctx.request is None:
         return replace(caller, session=caller.session or _OWN_SESSION, trace="")
     session, trace = client_state.read_stateless_session(ctx, token=ctx.request.token)
-    return replace(limit_caller(caller, group), session=session, trace=trace)
-
-
-def limit_caller(caller: Caller, group: str | None) -> Caller:
-    """Return a caller limited to the tool group in a path, if there is one."""
-    return caller if group is None else caller.limit_to_group(group)
+    return replace(caller.limit_to_group(group), session=session, trace=trace)
 
 
 @contextmanager

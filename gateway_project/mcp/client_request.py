@@ -17,13 +17,12 @@ from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.mcp import client_state, interaction
-from gateway_project.mcp.exposure_choice import ClientView, find_view
+from gateway_project.mcp.exposure import ClientView, find_view
 from gateway_project.mcp.interaction import UpstreamOperation, UpstreamTurn
 from gateway_project.mcp.request_state import FindTarget, StateSubject
 from gateway_project.mcp.results import ServerReply
 from gateway_project.runs.direct_call import Patience
-from tools.upstream.downstream import Downstream
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Downstream, UpstreamRequest
 
 MARGIN_S: Final = 8.0
 """How much sooner than it would give up a client has its answer: on a busy machine a gateway reads

@@ -95,8 +95,7 @@ class ClientState:
         The same caller gets the same object, which remembers what is derived from it.
         """
         if self._bound is None or self._bound[0] is not caller or self._bound[1] != group:
-            limited = caller if group is None else caller.limit_to_group(group)
-            bound = replace(limited, session=self.connection_key, trace="")
+            bound = replace(caller.limit_to_group(group), session=self.connection_key, trace="")
             self._bound = caller, group, bound
         return self._bound[2]
 
@@ -212,13 +211,6 @@ def read_log_level(ctx: Context) -> str | None:
         return state_of(ctx).log_level
     min_level = _read_meta(ctx).get(LOG_LEVEL_META_KEY)
     return min_level if min_level in LOG_LEVELS else None
-
-
-def is_severe_enough(level: object, min_level: str | None) -> bool:
-    """Whether a log message reaches the wanted level; an unknown level always does."""
-    if min_level is None:
-        return False
-    return level not in LOG_LEVELS or LOG_LEVELS.index(str(level)) >= LOG_LEVELS.index(min_level)
 
 
 def _read_meta(ctx: Context) -> Mapping[str, Any]:

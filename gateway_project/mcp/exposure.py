@@ -1,9 +1,15 @@
-"""Server tools as listed to clients: their pinned definitions under exposed names."""
+"""Server tools as listed to clients: which of them, and their pinned definitions.
+
+They are chosen for the fewest tokens of a whole job; the table of clients
+(`client_config/clients.toml`) says what each makes of listed tools.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
@@ -13,14 +19,22 @@ from mcp_types.methods import SERVER_RESULTS
 from pydantic import TypeAdapter, ValidationError
 
 from execution.call import SCOPE
-from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.exposure_setting import Exposure
+from gateway_project.client_config.clients import UNKNOWN_LISTING, ListingForm, find_introduced
+from gateway_project.foundation.caller import Caller, SessionKey
+from gateway_project.foundation.exposure_setting import Exposure, read_setting
 from gateway_project.foundation.text import strip_invisible, strip_invisible_deep
 from gateway_project.mcp.listed_schema import adapt_schema
 from gateway_project.mcp.results import strip_own_keys
 from tools import ids, ui_pages
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.visibility import list_servers_with_pages
+
+MAX_SESSIONS: Final = 1_024
+KEPT_S: Final = 3_600.0
+"""How long a session that asks for no list keeps its exposure."""
+GROWTH: Final = 2
+"""By how much listed tools may outgrow what was chosen for, before a session is shown fewer."""
+_FROM_MOST: Final[tuple[Exposure, ...]] = ("full", "hybrid", "meta")
 
 MAX_CACHED: Final = 20_000
 _LATEST_VERSION: Final = "2026-07-28"
@@ -39,19 +53,87 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExposedTools:
-    """The server tools listed to a caller.
+class ClientView:
+    """What a client is shown of servers' tools.
 
     Attributes:
-        items: Definitions sorted by name, as sent to clients of 2026-07-28.
-        handshake_items: The same for clients of the handshake era.
+        exposure: Which tools; `auto`: it may call each by its listed name.
+        form: What the client makes of listed tools.
+        searches: Whether it searches listed tools itself.
     """
 
-    items: Sequence[Definition] = ()
-    handshake_items: Sequence[Definition] = ()
+    exposure: Exposure
+    form: ListingForm = UNKNOWN_LISTING
+    searches: bool = False
 
 
-_NO_TOOLS: Final = ExposedTools()
+def find_view(setting: str, caller: Caller, *, name: str, version: str = "") -> ClientView:
+    """Return what the installation's setting says of a client.
+
+    Args:
+        setting: As read by `exposure_setting`.
+        caller: Who asks.
+        name: By which the client introduces itself.
+        version: Of the client.
+    """
+    client = find_introduced(name)
+    names = [name, client.name] if client else [name]
+    form = client.listing if client else UNKNOWN_LISTING
+    return ClientView(
+        exposure=read_setting(setting).find(names, group=caller.group),
+        form=form,
+        searches=form.searches(version),
+    )
+
+
+def choose_exposure(
+    chosen: OrderedDict[SessionKey, tuple[Exposure, float]],
+    view: ClientView,
+    catalogue: Catalogue,
+    caller: Caller,
+) -> ClientView:
+    """Return the view of a client that asks for a list, with an exposure chosen if it is `auto`.
+
+    Within a session a list never gains by a new choice, and loses only once it has far outgrown
+    the former one: servers that connect or leave change nothing else.
+
+    Args:
+        chosen: The exposures of sessions, with the time at which each last asked; updated.
+        view: Of the client.
+        catalogue: As it is now.
+        caller: Who asks.
+    """
+    if view.exposure != "auto":
+        return view
+    usable = catalogue.list_usable(caller)
+    if not usable:  # nothing to choose by yet
+        return replace(view, exposure="meta")
+    former, asked_at = chosen.pop(caller.client_key, (None, 0.0))
+    now = time.monotonic()
+    exposure = _choose(view, usable, former if now - asked_at <= KEPT_S else None)
+    chosen[caller.client_key] = exposure, now
+    if len(chosen) > MAX_SESSIONS:
+        chosen.popitem(last=False)
+    return replace(view, exposure=exposure)
+
+
+def _choose(view: ClientView, tools: list[CatalogueTool], former: Exposure | None) -> Exposure:
+    """Return the exposure with the most tools whose listing is not too costly."""
+    allowed = _FROM_MOST[_FROM_MOST.index(former) :] if former else _FROM_MOST
+    for exposure in allowed[:-1]:
+        listed = tools if exposure == "full" else [tool for tool in tools if tool.pinned]
+        limit = view.form.max_tokens * (GROWTH if exposure == former else 1)
+        if listed and _count_tokens(view, listed) <= limit:
+            return exposure
+    return "meta"
+
+
+def _count_tokens(view: ClientView, tools: list[CatalogueTool]) -> int:
+    if view.searches:
+        return view.form.name_tokens * len(tools)
+    return sum(tool.token_count for tool in tools)
+
+
 _definition_cache: dict[tuple[str, str, str, bool], tuple[Definition, Definition]] = {}
 _headerless_tools: set[tuple[str, str]] = set()
 """Definition hash and name of tools without header arguments: their schemas are read once."""
@@ -64,8 +146,9 @@ def list_exposed(
     *,
     name_limit: int = ids.MAX_EXPOSED_LENGTH,
     shows_pages: bool = False,
-) -> ExposedTools:
-    """Return the tools listed beside the meta-tools.
+    is_modern: bool = True,
+) -> Sequence[Definition]:
+    """Return the definitions of the tools listed beside the meta-tools, sorted by name.
 
     The result is built once for each catalogue, exposure, limit, team and group; of the caller's
     scopes only the permission to call tools matters.
@@ -80,12 +163,13 @@ def list_exposed(
         name_limit: Characters of a name that the client takes.
         shows_pages: Whether the client shows pages of servers, and keeps from its model what is
             for those alone.
+        is_modern: Whether the client is of the stateless era.
     """
     if exposure == "meta" or not caller.has_scope(SCOPE):
-        return _NO_TOOLS
+        return ()
     key = ("shown", exposure, name_limit, shows_pages, caller.team, caller.group)
-    exposed: ExposedTools | None = catalogue.derived_cache.get(key)
-    if exposed is None:
+    eras = catalogue.derived_cache.get(key)
+    if eras is None:
         usable = catalogue.list_usable(caller, for_pages=shows_pages)
         tools = [tool for tool in usable if _is_exposed(tool, exposure)]
         named = {catalogue.exposed_name(tool.tool, limit=name_limit): tool for tool in tools}
@@ -96,11 +180,9 @@ def list_exposed(
             else _get_definitions(tool, name)
             for name, tool in sorted(named.items())
         ]
-        exposed = ExposedTools(
-            items=[modern for modern, _ in definitions],
-            handshake_items=[handshake for _, handshake in definitions],
-        )
-        catalogue.derived_cache[key] = exposed
+        eras = tuple([pair[era] for pair in definitions] for era in (0, 1))
+        catalogue.derived_cache[key] = eras
+    exposed: Sequence[Definition] = eras[0 if is_modern else 1]
     return exposed
 
 

@@ -25,17 +25,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_project.foundation.home import resolve_home
-from gateway_project.mcp.change_streams import (
+from gateway_project.mcp.kept_answers import (
+    FOLDER,
     LISTEN,
+    MAX_ANSWER_BYTES,
+    AnswerFolder,
     ChangeStreams,
+    KeptAnswer,
     asks_for_lists_alone,
+    digest_setup,
     read_lists,
+    shorten_lifetime,
     write_change,
 )
-from gateway_project.mcp.conversation import (
+from gateway_project.mcp.rehearsal import ID_PREFIX, IMPATIENT_CLIENTS, RehearsalWatch
+from gateway_project.mcp.wire import (
     REPLAY_ID_PREFIX,
     RESPONSE,
     ConversationReplay,
+    ProtocolWire,
     is_plain_ping,
     is_replay_response,
     is_request,
@@ -43,16 +51,6 @@ from gateway_project.mcp.conversation import (
     parse_message,
     write_line,
 )
-from gateway_project.mcp.kept_answers import (
-    FOLDER,
-    MAX_ANSWER_BYTES,
-    AnswerFolder,
-    KeptAnswer,
-    digest_setup,
-    shorten_lifetime,
-)
-from gateway_project.mcp.rehearsal import ID_PREFIX, IMPATIENT_CLIENTS, RehearsalWatch
-from gateway_project.mcp.wire import ProtocolWire
 
 MAX_REQUEST_BYTES: Final = 16_384
 """Longest line that is read for a request of these; theirs are far shorter."""
@@ -184,11 +182,11 @@ class FirstAnswers:
         sys.setswitchinterval(self._switch_interval_s)
         return ConversationReplay(unsent=bytes(self._waiting))
 
-    def note_input(self, line: bytes | bytearray) -> None:
+    def note_input(self, line: bytes) -> None:
         """Note a line that the client sends to the gateway."""
         if len(line) > MAX_REQUEST_BYTES or not _NOTED_METHOD.search(line):
             return
-        message = parse_message(bytes(line))
+        message = parse_message(line)
         identifier = message.get("id")
         if is_replay_response(identifier):
             return  # noted as it was answered

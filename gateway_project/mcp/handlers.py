@@ -38,19 +38,15 @@ from gateway_project.mcp import (
     resource_requests,
     run_calls,
     run_tasks,
-    served,
     server_tasks,
-    skill_requests,
-    smaller_results,
-    subscriptions,
     task_requests,
 )
 from gateway_project.mcp.arguments import UnknownMetaTool
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.interaction import UpstreamTurn
+from gateway_project.mcp.large_results import WantedSize
 from gateway_project.mcp.results import CONVERTED_KEY, ServerReply
 from gateway_project.mcp.run_progress import make_watcher
-from gateway_project.mcp.smaller_results import WantedSize
 from gateway_project.readiness import NotReady, Readiness
 from gateway_project.runs import task_results
 from gateway_project.runs.continued_call import CallContinues
@@ -297,7 +293,7 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
                 caller,
                 request.build_upstream_request(turn, params, timeout_s=timeout_s),
                 user_channel=_make_user_channel(request, turn, offers_task=offers_task),
-                is_fresh=is_fresh or served.wants_fresh(request.ctx.params),
+                is_fresh=is_fresh or call_results.wants_fresh(request.ctx.params),
                 patience=patience,
             )
         except _GOING_ON as error:
@@ -316,7 +312,7 @@ async def _execute_call(  # noqa: PLR0913 - each is a choice of the client
     if call_results.is_interim(reply.raw):
         return reply
     if wanted is not None:
-        raw, link = await smaller_results.reduce_result(effects, caller, reply.raw, wanted)
+        raw, link = await large_results.reduce_result(effects, caller, reply.raw, wanted)
         meta = {**reply.meta, large_results.META_KEY: link} if link else reply.meta
         reply = replace(reply, raw=raw, meta=meta)
     return await large_results.link_large_result(request, reply, is_text_linkable=linkable)
@@ -363,19 +359,19 @@ _METHOD_HANDLERS: Final[
 ] = {
     CALL_METHOD: _serve_exposed_call,
     "tools/list": listings.list_tools,
-    "resources/list": listings.list_resources,
-    "resources/templates/list": listings.list_templates,
-    "prompts/list": listings.list_prompts,
+    "resources/list": partial(listings.list_items, kind="resources"),
+    "resources/templates/list": partial(listings.list_items, kind="templates"),
+    "prompts/list": partial(listings.list_items, kind="prompts"),
     "resources/read": resource_requests.read_resource,
     "prompts/get": resource_requests.get_prompt,
     "completion/complete": resource_requests.complete_argument,
     "logging/setLevel": resource_requests.set_level,
-    "resources/subscribe": subscriptions.subscribe,
-    "resources/unsubscribe": subscriptions.unsubscribe,
-    skills.LIST_METHOD: skill_requests.list_skills,
-    skills.GET_METHOD: skill_requests.get_skill,
-    skills.DIRECTORY_METHOD: skill_requests.read_directory,
-    "subscriptions/listen": subscriptions.listen,
+    "resources/subscribe": resource_requests.subscribe,
+    "resources/unsubscribe": resource_requests.unsubscribe,
+    skills.LIST_METHOD: resource_requests.list_skills,
+    skills.GET_METHOD: resource_requests.get_skill,
+    skills.DIRECTORY_METHOD: resource_requests.read_directory,
+    "subscriptions/listen": resource_requests.listen,
     mcp_tasks.GET_METHOD: task_requests.get_task,
     mcp_tasks.UPDATE_METHOD: task_requests.update_task,
     mcp_tasks.CANCEL_METHOD: task_requests.cancel_task,

@@ -35,9 +35,8 @@ from gateway_project.mcp.request_state import (
 )
 from gateway_project.mcp.results import ServerReply
 from tools import ids, mcp_tasks
-from tools.upstream.downstream import AskClient, Downstream, TellClient
 from tools.upstream.errors import UpstreamRefused
-from tools.upstream.request import ProgressListener
+from tools.upstream.request import AskClient, Downstream, ProgressListener, TellClient
 
 MAX_ROUNDS: Final = 10
 """Times a server may ask for input in one call, as in the SDKs."""
@@ -300,14 +299,10 @@ async def _refuse_question(method: str, params: Mapping[str, Any]) -> dict[str, 
 
 
 def _make_teller(ctx: Context) -> TellClient:
-    min_level = client_state.read_log_level(ctx)
-    modern = client_state.is_modern(ctx)
+    told = {_LOG_MESSAGE_METHOD, *(() if client_state.is_modern(ctx) else (_HANDSHAKE_ONLY,))}
 
     async def tell(method: str, params: Mapping[str, Any]) -> None:
-        if method == _LOG_MESSAGE_METHOD:
-            if not client_state.is_severe_enough(params.get("level"), min_level):
-                return
-        elif modern or method != _HANDSHAKE_ONLY:
+        if method not in told:
             return
         notification: Any = _RelayedRequest(method=method, params=dict(params))
         await ctx.session.send_notification(notification, related_request_id=ctx.request_id)

@@ -1,21 +1,26 @@
-"""Stores results that are too large to send inline and replaces them by links.
+"""Results too large to send, or larger than asked for: stored, and replaced by links.
 
 A model can read only a fraction of a large text, and a client may reject or fail on the rest. The
 link leads to the whole result. Pictures, audio and other blobs are no text to read: they are sent
-as they are up to what clients take, and the link beyond leads to the blob itself.
+as they are up to what clients take, and the link beyond leads to the blob itself. A client may ask
+for less itself: for a part that it selects, or for as many tokens as it wants.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
 
 from execution.running import results
+from gateway_project.effects import Effects
+from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.selection import InvalidSelection, select
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import client_state
 from gateway_project.mcp.client_request import ClientRequest
@@ -40,6 +45,12 @@ _VALUE_OVERHEAD_BYTES: Final = 2
 
 log = structlog.get_logger(__name__)
 
+CountTokens = Callable[[str], int]
+
+_MAX_TOKEN_CHARACTERS: Final = 16
+_CUT_PRECISION: Final = 50
+"""A cut text is at most one part in so many shorter than it might be."""
+
 
 async def link_large_result(
     request: ClientRequest, reply: ServerReply, *, is_text_linkable: bool
@@ -60,15 +71,24 @@ async def link_large_result(
     rest = {**reply.raw, "content": [one for one in blocks if not results.measure_media(one)]}
     if not is_text_linkable or not exceeds_bytes(rest, limit):
         return replace(reply, raw={**reply.raw, "content": blocks}) if blocks else reply
-    try:
-        stored = await effects.result_store.store_result(reply.raw, request.caller)
-    except OSError as error:
-        log.warning("results.store_failed", reason=str(error))
+    stored = await store_result(effects, request.caller, reply.raw)
+    if stored is None:
         return reply
     link = describe_link(stored)
     linked = _build_linked_result(reply.raw, stored, expires=link["expires_at"])
     linked["content"] += media
     return replace(reply, raw=linked, meta={**reply.meta, META_KEY: link})
+
+
+async def store_result(
+    effects: Effects, caller: Caller, value: Mapping[str, Any]
+) -> StoredResult | None:
+    """Store a result, or blobs, for a caller; None if that fails, which is logged."""
+    try:
+        return await effects.result_store.store_result(value, caller)
+    except OSError as error:
+        log.warning("results.store_failed", reason=str(error))
+        return None
 
 
 def describe_link(stored: StoredResult) -> dict[str, Any]:
@@ -112,10 +132,8 @@ async def _link_blob(request: ClientRequest, block: Mapping[str, Any]) -> dict[s
     blob = _read_blob(block)
     mime_type = str((block.get("resource") or block).get("mimeType") or DEFAULT_MIME_TYPE)
     contents = {BLOB_KEY: [{"mimeType": mime_type, "blob": blob}]}
-    try:
-        stored = await request.effects.result_store.store_result(contents, request.caller)
-    except OSError as error:
-        log.warning("results.store_failed", reason=str(error))
+    stored = await store_result(request.effects, request.caller, contents)
+    if stored is None:
         return None
     return {
         "type": "resource_link",
@@ -235,3 +253,98 @@ def preview_text(raw: Mapping[str, Any]) -> str:
                 "…" if len(text) > PREVIEW_LENGTH else ""
             )
     return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedSize:
+    """What a client wants of a result.
+
+    Attributes:
+        select: JMESPath expression for the part that it wants; empty: all of it.
+        max_tokens: Limit of its text in tokens; None: no limit.
+    """
+
+    select: str = ""
+    max_tokens: int | None = None
+
+
+async def reduce_result(
+    effects: Effects, caller: Caller, raw: Mapping[str, Any], wanted: WantedSize
+) -> tuple[Mapping[str, Any], dict[str, Any] | None]:
+    """Return a result as small as wanted, and the link to all of it; None if nothing is left out.
+
+    Errors of a server are told in full, and so is a result that cannot be stored.
+    """
+    if not (wanted.select or wanted.max_tokens) or raw.get("isError"):
+        return raw, None
+    reduced = await run_in_worker_thread(_reduce, raw, wanted, effects.count_tokens)
+    if reduced is None:
+        return raw, None
+    stored = await store_result(effects, caller, raw)
+    if stored is None:
+        return raw, None
+    link = describe_link(stored)
+    content = [*reduced, build_link_block(stored)]
+    meta = {"_meta": raw["_meta"]} if "_meta" in raw else {}
+    return {"content": content, **meta}, link
+
+
+def _reduce(
+    raw: Mapping[str, Any], wanted: WantedSize, count: CountTokens
+) -> list[dict[str, Any]] | None:
+    """Return the content blocks that are left; None if all of the result is."""
+    media: list[Any] = []
+    if wanted.select:
+        try:
+            found = select(wanted.select, results.extract_root(raw))
+        except InvalidSelection as error:
+            note = f"The call was made, but `select` was not applied: {error}. The result begins:"
+            text = f"{note}\n\n{preview_text(raw)}"
+        else:
+            text = found if isinstance(found, str) else _write_json(found)
+    else:
+        blocks = results.list_blocks(raw)
+        media = [block for block in blocks if results.measure_media(block)]
+        structured = raw.get("structuredContent")
+        others = [block for block in blocks if not results.measure_media(block)]
+        text = _join_texts(others) if structured is None else _write_json(structured)
+    limit = wanted.max_tokens
+    kept = text if limit is None else _cut(text, limit, count)
+    if kept == text and not wanted.select:
+        return None
+    note = "" if kept == text else f"\n… cut to {limit:,} tokens."
+    return [{"type": "text", "text": f"{kept}{note}"}, *media]
+
+
+def _write_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _join_texts(blocks: list[Any]) -> str:
+    """Return the texts of blocks, and others as the JSON that they are."""
+    texts = (
+        block["text"]
+        if isinstance(block, Mapping) and isinstance(block.get("text"), str)
+        else _write_json(block)
+        for block in blocks
+    )
+    return "\n".join(texts)
+
+
+def _cut(text: str, limit: int, count: CountTokens) -> str:
+    """Return the beginning of a text that has at most so many tokens: all of it, if it has.
+
+    Counts a text no longer than needed: a long one starts with the characters that the limit
+    would be exceeded by if each token had the most that they usually have.
+    """
+    shown = text[: limit * _MAX_TOKEN_CHARACTERS]
+    if count(shown) <= limit:
+        return shown
+    fits, exceeds = 0, len(shown)
+    while exceeds - fits > max(1, fits // _CUT_PRECISION):
+        middle = (fits + exceeds) // 2
+        if count(shown[:middle]) <= limit:
+            fits = middle
+        else:
+            exceeds = middle
+    return shown[:fits]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gateway_project import pass_through
-from gateway_project.effects import Effects
-from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import client_state, exposure, exposure_choice, meta_tools, paging
+from gateway_project.mcp import client_state, exposure, meta_tools, paging
 from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import ServerReply
-from gateway_project.pass_through import ItemPage, ReadNotPermitted
-from tools.upstream.downstream import Downstream
+from gateway_project.pass_through import ReadNotPermitted
+from tools.upstream.kinds import ITEMS, ItemKind
 
 TTL_MS: Final = 300_000
 """Cache lifetime for clients that do not listen for changes."""
@@ -24,15 +22,15 @@ async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> Serve
     effects = request.effects
     catalogue, caller = effects.catalogue(), request.caller
     chosen = request.ctx.lifespan_context.exposures
-    view = exposure_choice.choose_exposure(chosen, request.view, catalogue, caller)
-    shown = exposure.list_exposed(
+    view = exposure.choose_exposure(chosen, request.view, catalogue, caller)
+    listed = exposure.list_exposed(
         catalogue,
         caller,
         view.exposure,
         name_limit=view.form.name_limit,
         shows_pages=client_state.shows_pages(request.ctx),
+        is_modern=client_state.is_modern(request.ctx),
     )
-    listed = shown.items if client_state.is_modern(request.ctx) else shown.handshake_items
     own = meta_tools.list_definitions(
         beside_others=bool(listed), found_by_words=view.form.finds_by_words
     )
@@ -40,38 +38,18 @@ async def list_tools(request: ClientRequest, params: Mapping[str, Any]) -> Serve
     return make_page("tools", items, params, key="name", ttl_ms=TTL_MS)
 
 
-async def list_resources(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
-    """Serve `resources/list`."""
-    fetch = pass_through.list_resources
-    return await _serve_items(request, params, "resources", key="uri", fetch=fetch)
-
-
-async def list_templates(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
-    """Serve `resources/templates/list`."""
-    fetch = pass_through.list_templates
-    return await _serve_items(request, params, "resourceTemplates", key="uriTemplate", fetch=fetch)
-
-
-async def list_prompts(request: ClientRequest, params: Mapping[str, Any]) -> ServerReply:
-    """Serve `prompts/list`."""
-    fetch = pass_through.list_prompts
-    return await _serve_items(request, params, "prompts", key="name", fetch=fetch)
-
-
-async def _serve_items(
-    request: ClientRequest,
-    params: Mapping[str, Any],
-    field: str,
-    *,
-    key: str,
-    fetch: Callable[[Effects, Caller, Downstream], Awaitable[ItemPage]],
+async def list_items(
+    request: ClientRequest, params: Mapping[str, Any], *, kind: ItemKind
 ) -> ServerReply:
+    """Serve the list of resources, templates or prompts of servers."""
     try:
-        listed = await fetch(request.effects, request.caller, request.build_downstream())
+        items, missing = await pass_through.list_items(
+            request.effects, request.caller, request.build_downstream(), kind
+        )
     except ReadNotPermitted:  # a list holds only what its caller may see
-        listed = ItemPage(items=(), missing=())
-    ttl_ms = INCOMPLETE_TTL_MS if listed.missing else TTL_MS
-    return make_page(field, listed.items, params, key=key, ttl_ms=ttl_ms)
+        items, missing = [], ()
+    ttl_ms = INCOMPLETE_TTL_MS if missing else TTL_MS
+    return make_page(ITEMS[kind].field, items, params, key=ITEMS[kind].key, ttl_ms=ttl_ms)
 
 
 def make_page(

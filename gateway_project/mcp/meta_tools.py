@@ -9,7 +9,6 @@ from mcp_types import Tool, ToolAnnotations
 
 from execution.speculation.outcome import Outcome, Verdict
 from gateway_project.mcp import run_schema
-from gateway_project.mcp.intent_schema import INTENT_OUTPUT
 from graph.relations import EvidenceSource, RelationKind
 from tools import ui_pages
 
@@ -331,7 +330,7 @@ TOOLS: Final = (
         "Suggest a workflow for a task: ordered tools, bound arguments, missing input. "
         "In mode speculative_execution its results are there; else pass it to run_workflow.",
         input_schema=_INTENT_INPUT,
-        output_schema=INTENT_OUTPUT,
+        output_schema=run_schema.INTENT_OUTPUT,
         annotations=_READ_ONLY,
     ),
     _make_tool(

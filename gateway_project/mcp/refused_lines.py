@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from gateway_project.foundation import surrogates
 from gateway_project.foundation.json_pieces import TooManyValues
 from gateway_project.mcp.results import ERROR_KEY, report_failure
-from tools.upstream.salvage import find_id_at_end
+from tools.upstream.parse import find_id_at_end
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 """Longest message accepted from a client; arguments may carry documents as base64."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Final
 
-import structlog
 from pydantic_core import to_json
 
 from execution.availability import require_read
@@ -48,9 +46,6 @@ MAX_LOOP_TASKS: Final = 100
 MAX_LOOP_BYTES: Final = 64 * 1024
 """The same limit in bytes of results."""
 _USER_ACTIONS: Final = frozenset({"approve", "reject"})
-
-
-log = structlog.get_logger(__name__)
 
 
 async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
@@ -103,10 +98,7 @@ async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerRepl
     wait_s = await request.limit_wait_s(float(args.get("wait_s", 0)))
 
     async def operation(turn: UpstreamTurn) -> ServerReply:
-        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
-        view = await flow.get_run(
-            request.effects, request.caller, args["run_id"], wait_s=wait_s, watch=watch
-        )
+        view = await _wait_for_run(request, turn, args["run_id"], wait_s=wait_s)
         return await _build_run_reply(request, turn, ControlResult(view=view))
 
     return await _conclude_call(request, meta_tools.GET_RUN, operation)
@@ -136,6 +128,13 @@ async def _conclude_call(
     return await request.conclude_request(lambda: f"{ASKER_NAME}:{name}", operation)
 
 
+async def _wait_for_run(
+    request: ClientRequest, turn: UpstreamTurn, run: str, *, wait_s: float
+) -> RunView:
+    watch = make_watcher(request.effects.runs, request.caller, turn.progress)
+    return await flow.get_run(request.effects, request.caller, run, wait_s=wait_s, watch=watch)
+
+
 async def _ask_for_decision(
     request: ClientRequest, turn: UpstreamTurn, control: ControlRequest
 ) -> ServerReply:
@@ -150,8 +149,7 @@ async def _ask_for_decision(
     view = await flow.get_run(effects, caller, control.run)
     pending = decide_approval.load_waiting(view, control.action, control.approval)
     if await _ask_user(request, turn, pending):
-        watch = make_watcher(effects.runs, caller, turn.progress)
-        view = await flow.get_run(effects, caller, control.run, wait_s=control.wait_s, watch=watch)
+        view = await _wait_for_run(request, turn, control.run, wait_s=control.wait_s)
     return await _build_run_reply(request, turn, ControlResult(view=view))
 
 
@@ -164,10 +162,7 @@ async def _ask_until_settled(
         and view.pending_approvals
         and await _ask_user(request, turn, view.pending_approvals)
     ):
-        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
-        view = await flow.get_run(
-            request.effects, request.caller, str(view.id), wait_s=wait_s, watch=watch
-        )
+        view = await _wait_for_run(request, turn, str(view.id), wait_s=wait_s)
     return view
 
 
@@ -259,20 +254,13 @@ async def _link_largest_results(
     for task in sorted(task_results, key=lambda task: -task.size_bytes):
         if not limit or left <= limit:
             break
-        try:
-            stored = await request.effects.result_store.store_result(
-                task.full_result, request.caller
-            )
-        except OSError as error:
-            log.warning("results.store_failed", reason=str(error))
+        stored = await large_results.store_result(
+            request.effects, request.caller, task.full_result
+        )
+        if stored is None:
             break
-        expires = datetime.fromtimestamp(stored.expires_at, UTC).isoformat(timespec="seconds")
-        links[task.task] = {
-            "uri": stored.uri,
-            "bytes": stored.size_bytes,
-            "expires_at": expires,
-            "begins": large_results.preview_text(_find_first_result(task))[:PREVIEW_LENGTH],
-        }
+        begins = large_results.preview_text(_find_first_result(task))[:PREVIEW_LENGTH]
+        links[task.task] = {**large_results.describe_link(stored), "begins": begins}
         left -= task.size_bytes
     return links
 

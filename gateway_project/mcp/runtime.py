@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -130,14 +131,6 @@ class Runtime:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, MAX_PAUSE_S)
 
-    async def get_handler(self) -> RequestHandler:
-        """Wait until the runtime is loaded and return its request handler.
-
-        Raises:
-            NotReady: If it cannot be loaded.
-        """
-        return (await self.get_prepared()).handle
-
     async def get_prepared(self) -> PreparedRuntime:
         """Wait until the runtime is loaded and return it.
 
@@ -153,32 +146,14 @@ class Runtime:
 
 async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
     """Run a function in a daemon thread, which the end of the process does not wait for."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(outcome: Callable[[], None]) -> None:
-        if not done.done():
-            outcome()
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # from now on, cancelling what waits does not change it
 
     def run() -> None:
         try:
-            value = function()
+            done.set_result(function())
         except Exception as error:  # noqa: BLE001 - raised again by the awaiting task
-            outcome = _make_error_setter(done, error)
-        else:
-            outcome = _make_result_setter(done, value)
-        try:
-            loop.call_soon_threadsafe(settle, outcome)
-        except RuntimeError:  # the loop is closed: nothing waits for this any more
-            log.debug("gateway setup finished after shutdown")
+            done.set_exception(error)
 
     threading.Thread(target=run, name="set-up", daemon=True).start()
-    return await done
-
-
-def _make_error_setter(future: asyncio.Future[T], error: Exception) -> Callable[[], None]:
-    return lambda: future.set_exception(error)
-
-
-def _make_result_setter(future: asyncio.Future[T], value: T) -> Callable[[], None]:
-    return lambda: future.set_result(value)
+    return await asyncio.wrap_future(done)

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -16,11 +16,10 @@ from gateway_project.foundation import stop_guard
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp import stdio
-from gateway_project.mcp.attach.hosting import AttachHosting, AttachOffer
-from gateway_project.mcp.conversation import ConversationReplay
+from gateway_project.mcp.attach.host import AttachOffer, host_attachments
 from gateway_project.mcp.first_answers import FirstAnswers
 from gateway_project.mcp.runtime import PreparedRuntime, Runtime
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import ConversationReplay, ProtocolWire
 from gateway_project.readiness import Readiness
 
 FINISH_TIMEOUT_S: Final = 5.0
@@ -78,18 +77,17 @@ async def _serve_connection(
         runtime.readiness.in_use.set()
     in_flight = mcp_server.InFlightCounter()
     server = mcp_server.build_server(runtime, in_flight=in_flight)
-    hosting = AttachHosting(runtime, server, in_flight=in_flight, offered=host) if host else None
     async with TaskGroup() as group:
         background = group.create_task(runtime.run(), name="runtime")
         try:
-            async with hosting.open() if hosting else nullcontext():
+            async with host_attachments(runtime, server, in_flight=in_flight, offered=host):
                 if prelude is None and first is not None:
                     prelude = await _take_over(first, runtime.readiness)
                 async with stdio.open_wire_streams(
                     wire, idle=in_flight.wait_until_idle, prelude=prelude, first=first
                 ) as pair:
                     await server.run(*pair, mcp_server.make_initialization_options(server))
-                if hosting:
+                if host is not None:
                     await _wait_for_in_flight(in_flight)
         finally:
             _exit_in_time()

@@ -217,7 +217,7 @@ class _ServedHandlers:
         wait_s = TOOLS_WAIT_S if ctx.method == "tools/list" else None
         try:
             async with asyncio.timeout(wait_s):
-                handle = await self._runtime.get_handler()
+                handle = (await self._runtime.get_prepared()).handle
                 reply = await handle(readiness, ctx)
         except TimeoutError:
             if wait_s is None:
@@ -237,7 +237,7 @@ class _ServedHandlers:
     async def serve_request(self, ctx: Context, _: Any) -> Any:
         """Serve any other request from the runtime."""
         try:
-            handle = await self._runtime.get_handler()
+            handle = (await self._runtime.get_prepared()).handle
         except NotReady as error:
             raise _make_unready_error(error) from None
         return await handle(self._runtime.readiness, ctx)

@@ -35,14 +35,15 @@ from gateway_project.foundation.computing import run_in_message_thread
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from gateway_project.foundation.task_group import TaskGroup
 from gateway_project.mcp import encoding, refused_lines
-from gateway_project.mcp.conversation import (
+from gateway_project.mcp.first_answers import FirstAnswers
+from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
+from gateway_project.mcp.wire import (
     ConversationReplay,
+    ProtocolWire,
     is_replay_response,
     read_response_id,
 )
-from gateway_project.mcp.first_answers import FirstAnswers
-from gateway_project.mcp.refused_lines import MAX_LINE_BYTES, Line, LineTooLong
-from gateway_project.mcp.wire import ProtocolWire
+from tools.upstream.lines import LineSplitter, OversizeLine
 
 CHUNK_BYTES = 256 * 1024
 DRAIN_TIMEOUT_S = 2.0
@@ -279,25 +280,14 @@ class LineReader:
 
     def _iterate_lines(self) -> Iterator[Line]:
         """Split the input into lines; yields `LineTooLong` for one that is dropped."""
-        for line in self._prelude.lines:
-            yield line.decode("utf-8", "replace")
-        pending = bytearray()
-        dropping = False
+        for replayed in self._prelude.lines:
+            yield replayed.decode("utf-8", "replace")
+        splitter = LineSplitter(max_bytes=self._max_line_bytes)
         for chunk in self._iterate_chunks():
-            *line_ends, rest = chunk.split(b"\n")
-            for piece in line_ends:
-                pending += piece
-                if not dropping:
-                    yield from self._decode_line(pending)
-                pending, dropping = bytearray(), False
-            pending += rest
-            if not dropping and len(pending) > self._max_line_bytes:
-                dropping = True
-                yield self._report_dropped()
-            if dropping:
-                pending.clear()
-        if not dropping:
-            yield from self._decode_line(pending)
+            for line in splitter.feed(chunk):
+                yield from self._decode_line(line)
+        for line in splitter.close():
+            yield from self._decode_line(line)
 
     def _iterate_chunks(self) -> Iterator[bytes]:
         if self._prelude.unsent:
@@ -305,18 +295,17 @@ class LineReader:
         while chunk := self._read_chunk():
             yield chunk
 
-    def _decode_line(self, line: bytearray) -> Iterator[Line]:
+    def _decode_line(self, line: bytes | OversizeLine) -> Iterator[Line]:
+        if isinstance(line, OversizeLine):
+            if not line.ended:
+                log.warning("dropped a message longer than %d bytes", self._max_line_bytes)
+                yield LineTooLong(self._max_line_bytes)
+            return
         if self._first is not None:
             self._first.note_input(line)
-        if len(line) > self._max_line_bytes:
-            yield self._report_dropped()
         # Codex on Windows, among others, begins with a byte order mark.
-        elif (text := line.decode("utf-8", "replace").removeprefix("\ufeff")).strip():
+        if (text := line.decode("utf-8", "replace").removeprefix("\ufeff")).strip():
             yield text
-
-    def _report_dropped(self) -> LineTooLong:
-        log.warning("dropped a message longer than %d bytes", self._max_line_bytes)
-        return LineTooLong(self._max_line_bytes)
 
     def _read_chunk(self) -> bytes:
         try:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from gateway_project.access import audit
 from gateway_project.foundation.caller import Caller
-from tools import definition_changes, ids, skills
+from tools import definition_changes, ids
 from tools.definition import Definition
 from tools.store import approvals, catalogue, overview, pages
 from tools.store.approvals import UnapprovedTool
@@ -116,9 +116,9 @@ def approve_pages(caller: Caller, waiting: Iterable[WaitingPage], *, user: Any) 
             uri, shown = page.listed.name, page.listed_hash
             if pages.pin_page(page.server, uri, shown=shown, user=user, at=timezone.now()):
                 approved += 1
-                kind = "page" if skills.entry_of(page.listed) is None else "skill"
-                detail = {kind: uri, "definition": shown}
-                audit.record_audit(caller, f"server.{kind}_approved", page.server, detail=detail)
+                detail = {page.kind: uri, "definition": shown}
+                action = f"server.{page.kind}_approved"
+                audit.record_audit(caller, action, page.server, detail=detail)
     return approved
 
 

@@ -15,14 +15,13 @@ from gateway_project import server_instructions
 from gateway_project.foundation.advisory import AdvisoryLocks
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.foundation.task_group import TaskGroup, run_uninterrupted
 from gateway_project.use_cases.discover_servers import open_servers
 from graph import refresh
 from tools import discover as discovery
 from tools.discover import DiscoveryResult
 from tools.store import catalogue, discoveries, postings
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.uninterrupted import run_uninterrupted
 
 LOCK_POLL_INTERVAL_S: Final = 0.25
 MAX_LOCK_POLLS: Final = 720

@@ -24,10 +24,9 @@ from tools.upstream.errors import UpstreamError
 from tools.upstream.http.address import RemoteAddress, resolve_address
 from tools.upstream.http.client import HttpClient
 from tools.upstream.network import NetworkRules, parse_networks
-from tools.upstream.oauth import authorization, clients, discovery, grants
-from tools.upstream.oauth.failures import SignInFailed
-from tools.upstream.oauth.fetching import make_http_fetch
-from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey
+from tools.upstream.oauth import clients, discovery, grants
+from tools.upstream.oauth.fetching import FetchRequest
+from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInFailed, SignInKey
 
 CALLBACK_PATH = "/sign-in/callback"
 DOCUMENT_PATH = "/sign-in/client.json"
@@ -84,25 +83,6 @@ class StartedSignIn:
 
     browser_url: str
     state: str = field(repr=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompletedSignIn:
-    """A completed sign-in.
-
-    Attributes:
-        key: Its server and user.
-        issuer: The authorization server.
-        scope: The granted scopes, separated by spaces.
-        is_auto_renewed: Whether there is a refresh token.
-        expires_at: Expiry of the first access token; None: unknown.
-    """
-
-    key: SignInKey
-    issuer: str
-    scope: str
-    is_auto_renewed: bool
-    expires_at: datetime | None
 
 
 @asynccontextmanager
@@ -199,7 +179,7 @@ async def begin_sign_in(
     """
     key = require_sign_in_key(caller, server)
     address = resolve_address(server.spec, dependencies.environ)
-    fetch = make_http_fetch(dependencies.http_client, own=address.own)
+    fetch = FetchRequest(client=dependencies.http_client, own=address.own)
     with _redact_errors(address.secrets):
         status, challenge = await discovery.probe_server(
             address, transport=server.spec.transport, fetch=fetch
@@ -213,7 +193,7 @@ async def begin_sign_in(
         sign_ins.load_server_sign_ins, server.name, sealer=dependencies.sealer
     )
     former = await run_in_database_thread(_load_former_sign_in, key, dependencies.sealer)
-    scope = authorization.choose_scope(
+    scope = grants.choose_scope(
         protection, challenge=challenge, entered=server.scopes, former=former
     )
     client = await clients.choose_client(
@@ -223,7 +203,7 @@ async def begin_sign_in(
         scope=scope,
         fetch=fetch,
     )
-    attempt, state, browser_url = authorization.begin_sign_in(
+    attempt, state, browser_url = grants.begin_sign_in(
         key, protection, client=client, redirect_uri=redirect_uri, scope=scope
     )
     await run_in_database_thread(
@@ -249,8 +229,8 @@ def _redact_errors(secrets: Iterable[str]) -> Iterator[None]:
 
 async def finish_sign_in(
     caller: Caller, answer: Mapping[str, str], *, dependencies: SignInDependencies
-) -> CompletedSignIn:
-    """Finish a sign-in with the browser's redirect.
+) -> tuple[SignInKey, SignIn]:
+    """Finish a sign-in with the browser's redirect; return it and whose it is.
 
     Args:
         caller: The browser's user; must be the one who began it.
@@ -269,21 +249,15 @@ async def finish_sign_in(
             "this sign-in was started by someone else, is already finished, or took longer "
             f"than {sign_ins.ATTEMPT_LIFETIME.seconds // 60} minutes; start again"
         )
-    code = authorization.read_code(attempt, answer)
+    code = grants.read_code(attempt, answer)
     address = await run_in_database_thread(_resolve_attempt_address, caller, attempt, dependencies)
-    fetch = make_http_fetch(dependencies.http_client, own=address.own)
+    fetch = FetchRequest(client=dependencies.http_client, own=address.own)
     sign_in = await grants.exchange_code(attempt, code, fetch=fetch, now=dependencies.clock())
     await run_in_database_thread(_store_sign_in, caller, attempt.key, sign_in, sealer)
     await run_in_database_thread(
         discoveries.request_discovery, [attempt.key.server], at=dependencies.clock()
     )
-    return CompletedSignIn(
-        key=attempt.key,
-        issuer=sign_in.server.issuer,
-        scope=sign_in.tokens.scope,
-        is_auto_renewed=sign_in.tokens.refresh is not None,
-        expires_at=sign_in.tokens.expires_at,
-    )
+    return attempt.key, sign_in
 
 
 async def forget_sign_in(
@@ -302,7 +276,7 @@ async def forget_sign_in(
         return False if existed else None
     own = resolve_address(server.spec, dependencies.environ).own
     return await grants.revoke_tokens(
-        sign_in, fetch=make_http_fetch(dependencies.http_client, own=own)
+        sign_in, fetch=FetchRequest(client=dependencies.http_client, own=own)
     )
 
 

@@ -46,8 +46,7 @@ from learning.recall import OutcomeRecall
 from tools import item_store, token_count
 from tools.embed import load as embedding
 from tools.item_lists import ItemLists, ItemListStore
-from tools.pinned_pages import PageGate
-from tools.pinned_skills import SkillGate
+from tools.pinned_content import ContentGate
 from tools.pinned_upstream import PinnedUpstream
 from tools.search_index_cache import SearchIndexCache
 from tools.server_condition import limit_error
@@ -186,8 +185,7 @@ async def run_gateway(  # noqa: PLR0913 - each is a choice of the caller
             exposure=config.exposure,
             requests=pool,
             item_lists=lists,
-            admit_page=PageGate(approve_new=config.approve_new == "auto").admit,
-            skills=SkillGate(approve_new=config.approve_new == "auto"),
+            content=ContentGate(approve_new=config.approve_new == "auto"),
             await_listing=lambda tool: current.announced.wait(tool, pool.list_announcing()),
             result_store=ResultStore(config.home / "results", current.sealer),
             result_link_bytes=config.result_link_bytes,

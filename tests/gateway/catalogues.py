@@ -13,10 +13,9 @@ from gateway_project.foundation.caller import Caller
 from tools import ids
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Danger
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.errors import UnknownServer, UpstreamError
 from tools.upstream.listing import ItemListing
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import NO_CLIENT, Downstream, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.status import ServerState, ServerStatus
 

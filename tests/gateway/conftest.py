@@ -37,7 +37,7 @@ from tools import search
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.embed.cache import CachedEmbedder
 from tools.item_lists import ItemLists
-from tools.pinned_skills import SkillGate
+from tools.pinned_content import ContentGate
 from tools.search import SearchAnswer, SearchHit, SearchRequest
 from tools.search_index import SearchIndex
 
@@ -55,6 +55,18 @@ def hit(tool_id: str, score: float = 0.5) -> SearchHit:
     return SearchHit(
         tool_pk=1, tool=tool_id, score=score, reasons=("matches",), dense=None, lexical=None
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeContentGate(ContentGate):
+    """Lets skills pass as the real one, and pages as the test says."""
+
+    world: World
+
+    async def admit_page(self, server: str, uri: str, result: Mapping[str, Any]) -> None:
+        self.world.admitted_pages.append((server, uri, result))
+        if self.world.page_error is not None:
+            raise self.world.page_error
 
 
 @dataclass(kw_only=True)
@@ -127,11 +139,6 @@ class World:
         self.consoles_opened += 1
         return lambda approval: f"http://console/{approval}"
 
-    async def admit_page(self, server: str, uri: str, page: Mapping[str, Any]) -> None:
-        self.admitted_pages.append((server, uri, page))
-        if self.page_error is not None:
-            raise self.page_error
-
     async def search(self, request: SearchRequest) -> SearchAnswer:
         self.searched.append(request)
         if self.search_error is not None:
@@ -157,8 +164,7 @@ class World:
             token_budget=self.token_budget,
             exposure=self.exposure,
             requests=self.requests,
-            admit_page=self.admit_page,
-            skills=SkillGate(approve_new=True),
+            content=FakeContentGate(world=self, approve_new=True),
             item_lists=self.lists or ItemLists(self.requests, on_late=_ignore),
             await_listing=self.await_listing,
             result_store=ResultStore(self.home / "results", self.sealer),

@@ -11,14 +11,7 @@ from gateway_project.console import oauth_server
 from gateway_project.foundation.shares import Bound
 from gateway_project.live import hub
 from gateway_project.mcp import parking
-from gateway_project.mcp.http import (
-    body,
-    gate,
-    kept_events,
-    protocol,
-    request_threads,
-    sessions,
-)
+from gateway_project.mcp.http import gate, kept_events, messages, serve, service, sessions
 from gateway_project.use_cases import curate_webhooks
 from gateway_project.webhooks import send, store
 from tools.upstream.limits import UpstreamLimits
@@ -28,7 +21,7 @@ MAX_SESSIONS = UpstreamLimits().max_sessions
 
 BOUNDS = {
     "connections": (
-        protocol.CONNECTIONS,
+        serve.CONNECTIONS,
         "gateway/mcp_http/test_protocol.py::test_one_address_leaves_room_for_others",
     ),
     "open MCP requests and streams of events": (
@@ -36,7 +29,7 @@ BOUNDS = {
         "gateway/api/test_run_events.py::test_streams_of_one_user_leave_room_for_others",
     ),
     "bytes of bodies in memory, of those over 16 KiB": (
-        body.BODY_BYTES,
+        messages.BODY_BYTES,
         "gateway/mcp_http/test_gate.py::test_bodies_of_one_user_leave_room_for_others",
     ),
     "bytes of events kept for broken connections": (
@@ -44,12 +37,12 @@ BOUNDS = {
         "gateway/mcp_http/test_sessions.py::test_what_is_kept_is_bounded_in_bytes_and_time",
     ),
     "threads for the console and the REST API": (
-        request_threads.REQUESTS,
+        service.REQUESTS,
         "gateway/mcp_http/test_request_threads.py"
         "::test_one_holder_leaves_places_for_others_and_the_waiting_take_turns",
     ),
     "requests to the REST API being served": (
-        request_threads.REQUESTS,
+        service.REQUESTS,
         "gateway/api/test_requests.py::test_a_caller_leaves_room_for_others",
     ),
     "live viewers (websockets)": (

@@ -15,7 +15,7 @@ from django.core.management import call_command
 
 from gateway_project.console import identity, idle_stop, on_demand
 from gateway_project.foundation.config import Config
-from gateway_project.mcp.attach import sockets
+from gateway_project.mcp.attach import hello
 from gateway_project.mcp.http.address import ListenAddress
 from tests.journeys.gateways import free_port
 from tests.patience import PATIENCE_S
@@ -138,7 +138,7 @@ def test_a_port_used_by_another_program_is_left_alone(config, started):
 
 def test_an_unauthenticated_record_is_ignored(config, started):
     on_demand.find_or_start_console(config)
-    folder = sockets.socket_folder(config.home)
+    folder = hello.socket_folder(config.home)
     record = json.loads((folder / on_demand.RECORD_FILE).read_text())
     assert on_demand._read_record(folder) is not None
     ended = subprocess.run(
@@ -176,7 +176,7 @@ async def test_where_none_can_be_had_there_is_no_link(config, monkeypatch, start
 async def test_a_console_withdraws_its_address_before_it_looks_for_approvals(
     config, monkeypatch, is_pending
 ):
-    record = sockets.socket_folder(config.home) / on_demand.RECORD_FILE
+    record = hello.socket_folder(config.home) / on_demand.RECORD_FILE
     seen = []
 
     def is_any_pending():

@@ -25,9 +25,8 @@ from gateway_project.runs.direct_call import Patience
 from tests.execution.run_setup import ADMIN, ended, means, process, until, until_stored
 from tests.gateway.catalogues import FakeUpstream, catalogue, text_result, tool
 from tests.patience import PATIENCE_S
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamRefused
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Downstream, UpstreamRequest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
 SHORT = Patience(call_s=0.01)

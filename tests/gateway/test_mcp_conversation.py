@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gateway_project.mcp.conversation import (
+from gateway_project.mcp.wire import (
     Conversation,
     is_replay_response,
     read_response_id,

@@ -12,13 +12,14 @@ from execution.running import failure, for_each, result_cache, steering
 from gateway_project import user_errors
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.schema import ArgumentProblem
-from gateway_project.mcp import conversation, errors
+from gateway_project.mcp import errors, wire
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.pass_through import PassThroughError
 from gateway_project.readiness import NotReady
 from gateway_project.runs.direct_call import DirectCallFailed
 from gateway_project.use_cases import decide_approval
+from tools.pinned_content import ContentUnavailable
 from tools.upstream.errors import UpstreamRefused
 
 BASE = Path(__file__).resolve().parent.parent.parent
@@ -26,10 +27,16 @@ DOCUMENTED = set(
     re.findall(r"^\| `(\w+)` \|", (BASE / "docs" / "errors.md").read_text(), re.MULTILINE)
 )
 SOURCES = [*(BASE / "gateway_project").rglob("*.py"), *(BASE / "execution").rglob("*.py")]
-BY_INSTANCE = {DirectCallFailed, ActionNotPossible, NotReady}
+BY_INSTANCE = {DirectCallFailed, ActionNotPossible, NotReady, ContentUnavailable}
 """Their codes differ from one to the other."""
-NAMED_IN_PLACE = {"nothing_succeeded", "run_paused", "run_unknown"}
-"""Where all tasks of a run failed, and where a single call is at rest without an answer."""
+NAMED_IN_PLACE = {
+    "nothing_succeeded",
+    "run_paused",
+    "run_unknown",
+    "page_unavailable",
+    "skill_unavailable",
+}
+"""Where all tasks of a run failed, where a single call is at rest, and of pinned contents."""
 
 
 def descendants(kind):
@@ -74,7 +81,7 @@ def test_exactly_the_error_codes_are_documented():
     kinds = {below for root in roots for below in descendants(root)} - BY_INSTANCE
     used = {kind.code for kind in kinds} - {CallError.code, PassThroughError.code}
     used |= {kind.code for kind in migrate.SchemaMismatch.__subclasses__()}
-    used |= raised_by_name() | {errors.INTERNAL_CODE, conversation._CODE} | of_runs()
+    used |= raised_by_name() | {errors.INTERNAL_CODE, wire._CODE} | of_runs()
     assert used == DOCUMENTED
 
 

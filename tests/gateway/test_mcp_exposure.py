@@ -97,7 +97,7 @@ async def test_metadata_and_icons_are_listed_as_pinned(connect, world, era):
 
 def test_members_that_the_sdk_does_not_know_are_listed_too_but_no_tasks():
     shown = catalogue(tool("lab:ask", extras=SAID, annotations={"readOnlyHint": True}))
-    (item,) = exposure.list_exposed(shown, ADMIN, "full").items
+    (item,) = exposure.list_exposed(shown, ADMIN, "full")
     assert item["x-odd"] == [1]
     assert item["annotations"] == {"vendorHint": 1, "readOnlyHint": True}
     assert "execution" not in item
@@ -108,8 +108,8 @@ def test_a_pin_that_took_its_extras_is_listed_anew():
         catalogue(tool("lab:a", definition_hash="a" * 64, extras=extras))
         for extras in (None, SAID)
     )
-    assert "_meta" not in exposure.list_exposed(former, ADMIN, "full").items[0]
-    assert "_meta" in exposure.list_exposed(known, ADMIN, "full").items[0]
+    assert "_meta" not in exposure.list_exposed(former, ADMIN, "full")[0]
+    assert "_meta" in exposure.list_exposed(known, ADMIN, "full")[0]
     assert known.find_changed_lists(former) == ("tools",)
 
 
@@ -142,14 +142,14 @@ async def test_the_tool_list_depends_only_on_permissions(world):
     known = world.catalogue
     team = Caller(user="x", team=7, person=None, scopes=frozenset({"call"}), kind="http")
     reader = Caller(user="x", team=7, person=None, scopes=frozenset({"read"}), kind="http")
-    mine = [item["name"] for item in exposure.list_exposed(known, team, "full").items]
+    mine = [item["name"] for item in exposure.list_exposed(known, team, "full")]
     assert "team__secret" in mine
-    assert exposure.list_exposed(known, reader, "full").items == ()
+    assert exposure.list_exposed(known, reader, "full") == ()
     other = Caller(user="y", team=7, person=None, scopes=frozenset({"call"}), kind="stdio")
     assert exposure.list_exposed(known, team, "full") is exposure.list_exposed(
         known, other, "full"
     )
-    assert exposure.list_exposed(known, ADMIN, "meta").items == ()
+    assert exposure.list_exposed(known, ADMIN, "meta") == ()
 
 
 async def test_lists_state_cache_lifetime_and_scope(connect, world):

@@ -7,7 +7,7 @@ import mcp_types
 import pytest
 from mcp_types import Implementation
 
-from gateway_project.mcp import exposure_choice, handlers, meta_tools
+from gateway_project.mcp import exposure, handlers, meta_tools
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.runtime import PreparedRuntime
 from tests.gateway.catalogues import catalogue, tool
@@ -124,12 +124,12 @@ async def test_tools_that_a_slow_start_held_up_are_announced(world, monkeypatch)
 
 
 def test_a_session_is_chosen_for_anew_after_a_long_silence(monkeypatch):
-    view = exposure_choice.find_view("auto", ADMIN, name="x")
+    view = exposure.find_view("auto", ADMIN, name="x")
     chosen, now = OrderedDict(), [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     for at, count, expected in ((1, 20, "meta"), (2, 2, "meta"), (9_000, 2, "full")):
         now[0] = float(at)
-        found = exposure_choice.choose_exposure(chosen, view, catalogue(*tools(count)), ADMIN)
+        found = exposure.choose_exposure(chosen, view, catalogue(*tools(count)), ADMIN)
         assert found.exposure == expected
 
 

@@ -8,7 +8,8 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from gateway_project.mcp import encoding, refused_lines, stdio
-from gateway_project.mcp.http import body
+from gateway_project.mcp.http import messages
+from gateway_project.mcp.http.answers import RequestRejected
 
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
 
@@ -78,17 +79,25 @@ def test_a_notification_with_too_many_values_is_named_by_no_id():
 
 async def test_large_and_small_bodies_are_parsed_alike():
     value = {**CALL, "params": {"a": ["x"] * 100_000}}
-    assert await body.parse_body(json.dumps(value).encode()) == value
-    with pytest.raises(ValueError, match="too soon"):
-        await body.parse_body(json.dumps(value).encode()[:-2])
+    assert await messages.parse(json.dumps(value).encode()) == value
+    with pytest.raises(RequestRejected) as refused:
+        await messages.parse(json.dumps(value).encode()[:-2])
+    assert b"too soon" in refused.value.answer.body
 
 
-def test_the_http_status_distinguishes_results_from_errors():
-    whole = json.dumps({**CALL, "params": {}}).encode()
-    answer, status = body.answer_too_many_values(whole, TooManyValues(5))
-    assert (answer.id, status) == (7, 200)
-    answer, status = body.answer_too_many_values(b"[]", TooManyValues(5))
-    assert (answer.id, status) == (None, 400)
+@pytest.mark.parametrize(
+    ("method", "status", "member"), [("tools/call", 200, "result"), ("prompts/get", 400, "error")]
+)
+async def test_the_http_status_distinguishes_results_from_errors(
+    monkeypatch, method, status, member
+):
+    monkeypatch.setattr(json_pieces, "MAX_VALUES", 1_000)
+    call = {**CALL, "method": method, "params": {"a": [0] * 200_000}}
+    with pytest.raises(RequestRejected) as refused:
+        await messages.parse(json.dumps(call).encode())
+    answer = json.loads(refused.value.answer.body)
+    assert (refused.value.answer.status, answer["id"]) == (status, 7)
+    assert member in answer
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,10 @@ def test_what_clients_take_is_shown_as_approved(published):
 
 def test_a_result_need_not_be_an_object_for_clients_of_the_stateless_era():
     known = catalogue(tool("git:list", output_schema={"type": "array", "items": {"type": "str"}}))
-    shown = exposure.list_exposed(known, ADMIN, "full")
-    assert shown.items[0]["outputSchema"] == {"type": "array", "items": {"type": "string"}}
-    assert "outputSchema" not in shown.handshake_items[0]
+    (modern,) = exposure.list_exposed(known, ADMIN, "full")
+    (handshake,) = exposure.list_exposed(known, ADMIN, "full", is_modern=False)
+    assert modern["outputSchema"] == {"type": "array", "items": {"type": "string"}}
+    assert "outputSchema" not in handshake
 
 
 def list_definitions(schemas):
@@ -144,7 +145,7 @@ def list_definitions(schemas):
         )
         for number, schema in enumerate(schemas)
     ]
-    return exposure.list_exposed(catalogue(*tools), ADMIN, "full").handshake_items
+    return exposure.list_exposed(catalogue(*tools), ADMIN, "full", is_modern=False)
 
 
 def load_real_schemas():

@@ -9,7 +9,7 @@ from gateway_project.mcp import meta_tools
 from gateway_project.mcp.results import ERROR_KEY
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS, hit
-from tools.pinned_pages import PageUnavailable
+from tools.pinned_content import ContentUnavailable
 from tools.upstream.result import UpstreamResult
 
 pytestmark = pytest.mark.parametrize("era", ERAS)
@@ -156,7 +156,7 @@ async def test_a_page_is_read_as_pinned_with_the_sandbox_it_asks_for(connect, wo
 
 
 async def test_a_page_that_is_not_as_pinned_is_not_handed_out(connect, world, era):
-    world.page_error = PageUnavailable("page 'x' of server 'clock' changed")
+    world.page_error = ContentUnavailable("page", "clock", "x", "changed")
     async with connect(era, extensions=HOST) as client:
         with pytest.raises(MCPError, match="page_unavailable: page 'x'") as caught:
             await client.read_resource(PAGE)

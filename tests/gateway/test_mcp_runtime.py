@@ -27,11 +27,11 @@ async def test_slow_setup_runs_off_the_event_loop():
     runtime = Runtime(prepare)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(runtime.run())
-        waiting = group.create_task(runtime.get_handler())
+        waiting = group.create_task(runtime.get_prepared())
         await asyncio.sleep(0)
         assert not waiting.done(), "the loop runs on while it loads"
         go.set()
-        assert await waiting is handle
+        assert (await waiting).handle is handle
         running.cancel()
 
 
@@ -42,7 +42,7 @@ async def test_setup_problems_are_reported_to_calls():
     runtime = Runtime(prepare)
     await runtime.run()
     with pytest.raises(NotReady, match="FOREGATE_HOME"):
-        await runtime.get_handler()
+        await runtime.get_prepared()
 
 
 async def test_a_setup_defect_is_logged_and_reported(caplog):
@@ -108,7 +108,7 @@ async def test_a_stop_while_loading_leaves_no_one_waiting():
 
     runtime = Runtime(prepare)
     running = asyncio.create_task(runtime.run())
-    call = asyncio.create_task(runtime.get_handler())
+    call = asyncio.create_task(runtime.get_prepared())
     await asyncio.sleep(0)
     running.cancel()
     with pytest.raises(NotReady, match="shutting down"):

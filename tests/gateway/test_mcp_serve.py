@@ -7,9 +7,8 @@ import threading
 import pytest
 
 from gateway_project.mcp import meta_tools, serve, stdio
-from gateway_project.mcp.conversation import ConversationReplay
 from gateway_project.mcp.runtime import PreparedRuntime
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import ConversationReplay, ProtocolWire
 from tests.patience import PATIENCE_S
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}

@@ -9,7 +9,7 @@ import pytest
 
 from execution.call_outcome import ServedSpeculation, SpeculationForm
 from execution.speculation.calls import Speculation
-from gateway_project.mcp.served import FRESH_META, SERVED_META
+from gateway_project.mcp.call_results import FRESH_META, SERVED_META
 
 LOG = {"tool": "git:git_log", "arguments": {"repo_path": "/r"}}
 SERVED = ServedSpeculation(

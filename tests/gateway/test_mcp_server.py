@@ -276,7 +276,7 @@ async def test_without_a_database_the_result_gives_the_reason(era):
 
     prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=refuse)
     async with connected(lambda: prepared, mode=era) as (client, runtime):
-        await runtime.get_handler()
+        await runtime.get_prepared()
         runtime.readiness.refuse(NotReady("database_unavailable", "cannot reach PostgreSQL"))
         call = asyncio.create_task(client.call_tool("search_tools", {"query": "x"}))
         await runtime.readiness.wanted.wait()

@@ -9,10 +9,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from gateway_project.mcp import stdio
-from gateway_project.mcp.conversation import ConversationReplay
 from gateway_project.mcp.refused_lines import LineTooLong
 from gateway_project.mcp.stdio import LineReader, LineWriter
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import ConversationReplay, ProtocolWire
 from tests.patience import PATIENCE_S
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.http import HttpResponse
 
 from gateway_project.console.middleware import NewerDatabaseMiddleware
-from gateway_project.mcp.http.application import SERVICE_SCOPE_KEY
+from gateway_project.mcp.http.service import SERVICE_SCOPE_KEY
 from gateway_project.readiness import NotReady, Readiness
 
 

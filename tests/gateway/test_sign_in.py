@@ -19,8 +19,7 @@ from tools.store import sign_ins
 from tools.store.sign_ins import NoSuchSignIn
 from tools.upstream.errors import UnsetVariable
 from tools.upstream.http.client import HttpClient
-from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed
-from tools.upstream.oauth.values import SignInKey
+from tools.upstream.oauth.values import AuthorizationRefused, SignInFailed, SignInKey
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,14 +90,14 @@ def audited():
 
 async def test_a_shared_sign_in_by_a_superuser_is_audited(world, run, sealer, clock):
     await run_in_database_thread(store, world)
-    done = await run()
-    assert (done.key, done.issuer, done.scope) == (
+    key, done = await run()
+    assert (key, done.server.issuer, done.tokens.scope) == (
         SignInKey("notes", ""),
         world.issuer,
         "notes:read",
     )
-    assert done.is_auto_renewed
-    kept = await run_in_database_thread(sign_ins.load_sign_in, done.key, sealer=sealer)
+    assert done.tokens.refresh
+    kept = await run_in_database_thread(sign_ins.load_sign_in, key, sealer=sealer)
     assert kept.sign_in.tokens.access.startswith("access-root-")
     assert kept.sign_in.resource == world.mcp_url
     assert await run_in_database_thread(audited) == [("sign_in.made", "notes", {"for": "all"})]
@@ -107,9 +106,9 @@ async def test_a_shared_sign_in_by_a_superuser_is_audited(world, run, sealer, cl
 async def test_users_sign_in_for_themselves(world, run, sealer):
     await run_in_database_thread(store, world, authorization="oauth_per_user")
     for caller in (ANN, BOB):
-        done = await run(caller)
-        assert done.key == SignInKey("notes", caller.user)
-        kept = await run_in_database_thread(sign_ins.load_sign_in, done.key, sealer=sealer)
+        key, _ = await run(caller)
+        assert key == SignInKey("notes", caller.user)
+        kept = await run_in_database_thread(sign_ins.load_sign_in, key, sealer=sealer)
         assert kept.sign_in.tokens.access.startswith(f"access-{caller.user}-")
     assert len(world.clients) == 1  # registered once, for the same way back
 
@@ -284,7 +283,7 @@ def test_without_a_public_url_there_is_no_metadata_document(public):
 
 async def test_signing_in_again_requests_newly_demanded_scopes(world, run, sealer):
     await run_in_database_thread(store, world)
-    key = (await run()).key
+    key = (await run())[0]
 
     def want():
         kept = sign_ins.load_sign_in(key, sealer=sealer).sign_in
@@ -292,14 +291,14 @@ async def test_signing_in_again_requests_newly_demanded_scopes(world, run, seale
         sign_ins.replace_sign_in(key, wanting, instead_of=kept, sealer=sealer)
 
     await run_in_database_thread(want)
-    assert (await run()).scope == "notes:read notes:write"
+    assert (await run())[1].tokens.scope == "notes:read notes:write"
 
 
 async def test_an_unopenable_sign_in_can_be_replaced(world, run, sealer):
     await run_in_database_thread(store, world)
-    key = (await run()).key
+    key = (await run())[0]
     await run_in_database_thread(lambda: Server.objects.get().sign_ins.update(sealed="broken"))
-    assert (await run()).key == key
+    assert (await run())[0] == key
 
 
 async def test_forgetting_a_sign_in_revokes_tokens_and_is_audited(world, run, server, means):

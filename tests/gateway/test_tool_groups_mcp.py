@@ -200,8 +200,8 @@ async def test_a_server_held_in_part_is_described_without_its_own_words(connect,
 def test_lists_of_callers_with_and_without_a_group_are_kept_apart(world):
     free = Caller(user="ann", team=None, person=None, scopes=DESK.scopes, kind="http")
     for _ in range(2):
-        assert len(exposure.list_exposed(world.catalogue, DESK, "full").items) == 2
-        assert len(exposure.list_exposed(world.catalogue, free, "full").items) == 5
+        assert len(exposure.list_exposed(world.catalogue, DESK, "full")) == 2
+        assert len(exposure.list_exposed(world.catalogue, free, "full")) == 5
 
 
 def test_a_group_that_is_gone_holds_nothing(world):

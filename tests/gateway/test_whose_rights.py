@@ -37,8 +37,7 @@ from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.item_lists import ItemLists
 from tools.upstream.errors import UpstreamError
 from tools.upstream.http.remote import RemoteTransports
-from tools.upstream.oauth.authorize import make_authorization
-from tools.upstream.oauth.sign_ins import SignInManager
+from tools.upstream.oauth.sign_ins import SignInCredentials, SignInManager
 from tools.upstream.oauth.values import (
     AuthorizationServer,
     OAuthClient,
@@ -46,7 +45,7 @@ from tools.upstream.oauth.values import (
     SignIn,
     SignInKey,
 )
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.request import UpstreamRequest
 from tools.upstream.spec import ServerSpec
@@ -146,7 +145,9 @@ class EchoTransports(RemoteTransports):
 
     def make_transport(self, spec, *, caller, limits, environment):
         self.made += 1
-        authorize = make_authorization(self._sign_ins, spec, listing_user=ADMIN)
+        authorize = None
+        if spec.authorization != "none":
+            authorize = SignInCredentials(self._sign_ins, spec, ADMIN)
         return Echo(caller, authorize, self.made)
 
 

@@ -9,12 +9,13 @@ from tests.factories import ServerFactory
 from tests.fakes import FakeUpstream, upstream_tool
 from tests.patience import PATIENCE_S
 from tools import discover as discovery
-from tools.discover import DiscoveryResult, discover_servers, probe_servers, to_definition
+from tools.discover import DiscoveryResult, discover_servers, probe_servers
 from tools.models import Server, Tool
 from tools.upstream.errors import SpawnFailed
 from tools.upstream.listing import ToolListing
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
+from tools.upstream.status import ServerPeer
 
 DATABASE = pytest.mark.django_db(transaction=True)
 
@@ -178,7 +179,10 @@ async def test_what_a_server_says_of_itself_is_stored(registered, clock):
     pool = FakeUpstream(
         tools={
             "git": ToolListing(
-                tools=(), instructions="Works on this repository.", protocol_version="2026-07-28"
+                tools=(),
+                peer=ServerPeer(
+                    instructions="Works on this repository.", protocol_version="2026-07-28"
+                ),
             )
         }
     )
@@ -206,37 +210,6 @@ async def test_a_probe_counts_tools_and_stores_nothing():
     found = await probe_servers(pool, ["git", "files"], timeout_s=PATIENCE_S)
     assert found == {"files": "server 'files': no such command", "git": 2}
     assert list(found) == ["files", "git"]
-
-
-@pytest.mark.parametrize(
-    ("tool", "title", "annotations"),
-    [
-        (upstream_tool("a"), "", {}),
-        (upstream_tool("a", title="A"), "A", {}),
-        (upstream_tool("a", annotations={"title": "B"}), "B", {"title": "B"}),
-        (upstream_tool("a", title="A", annotations={"title": "B"}), "A", {"title": "B"}),
-        (
-            upstream_tool("a", annotations={"readOnlyHint": True, "openWorldHint": False}),
-            "",
-            {"readOnlyHint": True, "openWorldHint": False},
-        ),
-    ],
-)
-def test_a_tool_of_the_sdk_is_translated_with_the_hints_as_the_protocol_spells_them(
-    tool, title, annotations
-):
-    said = to_definition(tool)
-    assert (said.name, said.title, said.annotations) == ("a", title, annotations)
-    assert said.description == ""
-    assert said.output_schema is None
-
-
-def test_schemas_are_translated_as_they_are():
-    schema = {"type": "object", "x-odd": {"deep": [1, None]}}
-    said = to_definition(
-        upstream_tool("a", description="D", input_schema=schema, output_schema=schema)
-    )
-    assert (said.description, said.input_schema, said.output_schema) == ("D", schema, schema)
 
 
 class Meeting:

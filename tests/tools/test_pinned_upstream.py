@@ -9,8 +9,7 @@ import pytest
 
 from tests.fakes import FakePins, text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
-from tests.upstream_calls import call_tool
-from tools.discover import to_definition
+from tests.upstream_calls import call_tool, restart
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.errors import DefinitionChanged, ServerExited, UnknownServer
 from tools.upstream.listing import ToolListing
@@ -75,7 +74,7 @@ def changed():
 
 @pytest.fixture
 def approved():
-    return {"read": to_definition(AS_APPROVED).hash}
+    return {"read": AS_APPROVED.hash}
 
 
 @pytest.fixture
@@ -126,7 +125,7 @@ async def test_what_is_refused_was_recorded_before(pool, approved):
     )
     with pytest.raises(DefinitionChanged):
         await call_tool(guarded, "files", "read", {})
-    assert recorded == [("files", to_definition(CHANGED))]
+    assert recorded == [("files", CHANGED)]
 
 
 async def test_every_life_of_a_server_is_compared_anew(guarded, pool):
@@ -141,7 +140,7 @@ async def test_an_approval_in_the_middle_of_a_life_lets_the_tool_be_called(
     guarded, pool, approved
 ):
     await call_tool(guarded, "files", "read", {})
-    pool.tool, approved["read"] = CHANGED, to_definition(CHANGED).hash
+    pool.tool, approved["read"] = CHANGED, CHANGED.hash
     await call_tool(guarded, "files", "read", {})
     assert pool.called == ["read", "read"]
 
@@ -211,8 +210,8 @@ async def test_the_list_of_a_remote_server_is_looked_at_again_when_it_is_old(
 
 async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
     async with UpstreamPool([legacy()], policy=SOON) as pool:
-        pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
-        await pool.restart("legacy")
+        pins = {tool.name: tool.hash for tool in (await pool.list_tools("legacy")).tools}
+        await restart(pool, "legacy")
         guarded = PinnedUpstream(
             pool, catalogue=lambda: FakePins(hashes=pins), on_changed=lambda _: None
         )
@@ -228,7 +227,7 @@ async def test_on_a_real_server_each_life_is_listed_before_its_first_call():
 
 
 async def said(guarded):
-    return (await call_tool(guarded, "legacy", "methods", {})).content[0].text
+    return (await call_tool(guarded, "legacy", "methods", {})).raw["content"][0]["text"]
 
 
 @dataclass(kw_only=True)

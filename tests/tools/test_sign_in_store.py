@@ -12,7 +12,7 @@ from tests.tools.store.test_sign_ins import ALL, SIGN_IN, with_access
 from tools import sign_in_store
 from tools.sign_in_store import DatabaseSignInStore
 from tools.store import sign_ins
-from tools.upstream.oauth.stored_sign_in import SignInStoreUnavailable
+from tools.upstream.oauth.values import SignInStoreUnavailable
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -44,14 +44,19 @@ class WaitingPage:
     listed_hash: str
     findings: Sequence[Mapping[str, str]]
 
+    @property
+    def kind(self) -> str:
+        """`page` or `skill`."""
+        return "page" if skills.entry_of(self.listed) is None else "skill"
+
 
 @dataclass(frozen=True, kw_only=True)
-class PinnedSkill:
-    """What is known of a skill.
+class PinnedContent:
+    """What is known of a page or a skill.
 
     Attributes:
-        entry: As approved; None if it waits for a person.
-        digest: Hash of its entry as its server sent it last.
+        entry: A skill's, as approved; None if it waits for a person, and for a page.
+        digest: Hash of what its server sent last.
         state: `active`, or why it waits: `pending` or `quarantined`.
     """
 
@@ -64,30 +69,18 @@ class TooManyPages(ValueError):
     """The server has had more pages and skills read than are kept."""
 
 
-def is_as_pinned(server_name: str, page: Definition) -> bool:
-    """Whether a page is as it was pinned, and nothing else was read since; one query."""
-    digest = page.hash
-    rows = ServerPage.objects.filter(server__name=server_name, uri=page.name)
-    return rows.filter(pinned_hash=digest, listed_hash=digest).exists()
-
-
-def load_skills(addresses: Iterable[tuple[str, str]]) -> dict[tuple[str, str], PinnedSkill]:
-    """Return the skills at addresses, of server and URI, as far as they are known; one query."""
-    wanted = set(addresses)
+def load_pinned(addresses: Collection[tuple[str, str]]) -> dict[tuple[str, str], PinnedContent]:
+    """Return what is known of addresses, of server and URI; one query, which reads no text."""
     rows = ServerPage.objects.filter(
-        server__name__in={server for server, _ in wanted}, uri__in={uri for _, uri in wanted}
-    ).values_list("server__name", "uri", "pinned", "pinned_hash", "listed_hash")
-    found: dict[tuple[str, str], PinnedSkill] = {}
-    for server, uri, pinned, pinned_hash, listed_hash in rows:
+        server__name__in={server for server, _ in addresses}, uri__in={uri for _, uri in addresses}
+    ).values_list("server__name", "uri", "pinned__extras__skill", "pinned_hash", "listed_hash")
+    found: dict[tuple[str, str], PinnedContent] = {}
+    for server, uri, entry, pinned_hash, listed_hash in rows:
         state = _name_state(pinned_hash, listed_hash)
-        approved = pinned if state == "active" else None
-        if (server, uri) in wanted:
-            found[server, uri] = PinnedSkill(
-                entry=skills.entry_of(Definition(**approved)) if approved else None,
-                digest=listed_hash,
-                state=state,
-            )
-    return found
+        found[server, uri] = PinnedContent(
+            entry=entry if state == "active" else None, digest=listed_hash, state=state
+        )
+    return {address: found[address] for address in addresses if address in found}
 
 
 def _name_state(pinned_hash: str, listed_hash: str) -> str:

@@ -18,7 +18,7 @@ from tools.models import Server, Team, Tool
 from tools.registration import ServerRegistration
 from tools.store import launches
 from tools.upstream import remote_entry, written_secrets
-from tools.upstream.output_tail import MAX_LINES
+from tools.upstream.output import MAX_LINES
 from tools.upstream.spec import ServerSpec
 
 MAX_ERROR_LENGTH = 2_000

@@ -16,8 +16,7 @@ from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from tools.models import Server, ServerSignIn, SignInAttempt
 from tools.store import launches, servers
 from tools.upstream.oauth import values
-from tools.upstream.oauth.stored_sign_in import StoredSignIn
-from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey
+from tools.upstream.oauth.values import PendingSignIn, SignIn, SignInKey, StoredSignIn
 from tools.upstream.spec import ServerSpec
 from tools.upstream.written_secrets import redact_url
 
@@ -209,20 +208,20 @@ def load_overview(name: str, *, sealer: Sealer) -> tuple[SignInOverview, ...]:
     rows = ServerSignIn.objects.filter(server__name=name).select_related("server", "user")
     found = []
     for row in rows.order_by("user__username"):
+        sign_in, problem = None, ""
         try:
             sign_in = _open_stored(row, sealer).sign_in
         except UnsealingFailed as error:
-            found.append(_unreadable_overview(row, str(error)))
-            continue
+            problem = str(error)
         found.append(
             SignInOverview(
                 user=_row_key(row).user,
                 issuer=row.issuer,
-                scope=sign_in.tokens.scope,
-                wanted=sign_in.wanted,
+                scope=sign_in.tokens.scope if sign_in else "",
+                wanted=sign_in.wanted if sign_in else "",
                 expires_at=row.expires_at,
-                renews=sign_in.tokens.refresh is not None,
-                ended=sign_in.ended,
+                renews=sign_in is not None and sign_in.tokens.refresh is not None,
+                ended=sign_in.ended if sign_in else problem,
                 updated_at=row.updated_at,
             )
         )
@@ -295,19 +294,6 @@ def _open_all(rows: Iterable[ServerSignIn], sealer: Sealer) -> list[SignIn]:
         except UnsealingFailed:
             continue
     return found
-
-
-def _unreadable_overview(row: ServerSignIn, reason: str) -> SignInOverview:
-    return SignInOverview(
-        user=_row_key(row).user,
-        issuer=row.issuer,
-        scope="",
-        wanted="",
-        expires_at=row.expires_at,
-        renews=False,
-        ended=reason,
-        updated_at=row.updated_at,
-    )
 
 
 def _seal_columns(sign_in: SignIn, sealer: Sealer) -> dict[str, Any]:

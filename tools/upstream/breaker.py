@@ -7,18 +7,42 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import CircuitOpen, UpstreamError
 from tools.upstream.status import ServerState
 
 _MAX_DOUBLINGS = 62  # keeps the power finite however long a server has been failing
 
 log = structlog.get_logger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpstreamEnvironment:
+    """External inputs, replaceable in tests.
+
+    Attributes:
+        wall_clock: Clock for displayed times.
+        monotonic: Clock for delays, in seconds.
+        rng: Source of jitter.
+        environ: Environment variables, read at each start.
+    """
+
+    wall_clock: Callable[[], datetime] = _now
+    monotonic: Callable[[], float] = time.monotonic
+    rng: random.Random = field(default_factory=random.SystemRandom)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,6 @@ from gateway_project.foundation.caller import GATEWAY
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.task_group import TaskGroup
 from tools.mcp_tasks import TASK_METHODS, is_task
-from tools.upstream.client import ClientProfile
-from tools.upstream.envelope import RequestEnvelope
 from tools.upstream.errors import (
     CallTimedOut,
     ConnectTimedOut,
@@ -32,19 +31,20 @@ from tools.upstream.errors import (
 from tools.upstream.handshake import (
     REMOTE_PROBE_TIMEOUT_S,
     Handshake,
+    RequestEnvelope,
     VersionRefused,
     negotiate,
 )
 from tools.upstream.held_task import conclude_task
-from tools.upstream.in_flight import InFlightRequest
+from tools.upstream.in_flight import ClientProfile, InFlightRequest
 from tools.upstream.inbound import LEVELS, InboundHandler
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
 from tools.upstream.listen import SubscriptionListener
 from tools.upstream.listing import ItemListing, ToolListing, gather_items, gather_tools
-from tools.upstream.peer import Era, ServerPeer
 from tools.upstream.redact_definitions import redact_peer
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
 from tools.upstream.spec import ServerSpec
+from tools.upstream.status import Era, ServerPeer
 from tools.upstream.transport import UpstreamTransport
 
 PING = "ping"
@@ -129,7 +129,7 @@ class Connection:
             result = await self._await_answer(flight, request_id)
         finally:
             self._flights.mark_answered(request_id)
-            self._inbound.questions.withdraw_for(flight)
+            self._inbound.withdraw_for(flight)
         await flight.drain_notices(within_s=LAST_NOTICES_S)
         return result
 
@@ -150,11 +150,11 @@ class Connection:
                 if not self._is_settled:
                     await self._try_request(PING, {})
                     self._is_settled = True
-                if await self._inbound.questions.wait_for_roots():
+                if await self._inbound.wait_for_roots():
                     await self._try_request(PING, {})
 
     async def list_tools(self) -> ToolListing:
-        """Fetch all tools.
+        """Fetch all tools together with the server's description of itself.
 
         Raises:
             UpstreamError: If the listing cannot be fetched.
@@ -167,8 +167,8 @@ class Connection:
                 over_http=self.is_remote,
                 redactor=self.transport.origin.redactor,
             )
-        self.envelope.learn_headers(listing)
-        return listing
+        self.envelope.learn_headers(listing.tools)
+        return replace(listing, peer=self.peer)
 
     async def list_items(self, kind: ItemKind) -> ItemListing:
         """Fetch all resources, templates or prompts; empty if the server lacks the capability.

@@ -21,15 +21,14 @@ from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.shares import Bound
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.connection import Connection
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import NoClientFolder, TooManySessions
 from tools.upstream.in_flight import InFlightRequest
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Downstream, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.spec import ServerSpec
+from tools.upstream.starts import SupervisorContext
 from tools.upstream.status import ServerStatus, combine_statuses
 from tools.upstream.supervise import Admit, Supervisor
-from tools.upstream.supervisor_context import SupervisorContext
 
 ROOTS_TIMEOUT_S: Final = 5.0
 """A client that has not named its roots by then is taken to work where it started the gateway."""

@@ -24,8 +24,8 @@ from tools import mcp_tasks
 from tools.mcp_tasks import ID_FIELD
 from tools.upstream.errors import ProtocolViolation, UpstreamError
 from tools.upstream.in_flight import InFlightRequest
-from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.questions import QUESTIONS
+from tools.upstream.inbound import QUESTIONS
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.request import UpstreamRequest
 
 MIN_INTERVAL_S: Final = 0.05

@@ -1,21 +1,22 @@
-"""Requests in flight to one server, and the caller each is made for."""
+"""Requests in flight to one server, the caller of each, and the gateway as its client."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from mcp_types import RequestId
 
 from gateway_project.foundation.caller import Caller, SessionKey
 from gateway_project.foundation.task_group import TaskGroup
-from tools.upstream.downstream import Downstream
-from tools.upstream.request import Deadline, UpstreamRequest
+from tools import ui_pages
+from tools.upstream.request import Deadline, Downstream, UpstreamRequest
+from tools.upstream.status import ListName
 
 # The gateway's own listings have no client that a server could ask.
 NO_CALL: Final = "no call to it is in progress"
@@ -28,6 +29,16 @@ log = structlog.get_logger(__name__)
 
 
 ClientNotice = Callable[[], Awaitable[None]]
+
+SHARED_CAPABILITIES: Mapping[str, Any] = {
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {},
+    "sampling": {},
+}
+"""Declared on a shared connection; a client without one of them answers with an error."""
+LISTING_EXTENSIONS: Mapping[str, Any] = {ui_pages.EXTENSION: ui_pages.CLIENT_SETTINGS}
+"""Declared wherever tools are listed, whatever the client: a server may list others, or other
+definitions, to one that shows no pages, and each connection must list the pinned ones."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -212,3 +223,26 @@ class InFlightRequests:
             )
         askable = [flight for flight in candidates if flight.request.downstream.ask is not None]
         return (askable or candidates)[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientProfile:
+    """The client side of the connections to one server.
+
+    Attributes:
+        capabilities: Client capabilities declared in the legacy handshake.
+        flights: Requests in flight, including those waiting for the start.
+        on_list_changed: Called with the kind of list that changed.
+        on_resource_updated: Called with the URI of a resource whose content changed.
+        on_roots_asked: Called if a server asks for roots on a shared connection: with the request
+            of the only client, if that can tell its roots. Returns whether the connection has
+            become that client's own.
+        fatal_requests: Methods of optional requests that crashed the server's process.
+    """
+
+    capabilities: Mapping[str, Any]
+    flights: InFlightRequests
+    on_list_changed: Callable[[ListName], None]
+    on_resource_updated: Callable[[str], None]
+    on_roots_asked: Callable[[InFlightRequest | None], bool]
+    fatal_requests: set[str] = field(default_factory=set)

@@ -14,8 +14,8 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, RequestId
 
 from gateway_project.foundation.task_group import TaskGroup
-from tools.upstream.client import ClientProfile
 from tools.upstream.errors import UpstreamError
+from tools.upstream.in_flight import ClientProfile
 from tools.upstream.status import ListName
 
 RELISTEN_S, RELISTEN_CAP_S = 5.0, 300.0  # between subscriptions that the server keeps ending

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Self, overload
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types import Tool, ToolAnnotations
-from pydantic import PrivateAttr, ValidationError
+from pydantic import ValidationError
 
 from gateway_project.foundation import canonical, schema
 from gateway_project.foundation.redaction import Redactor
+from tools.definition import Definition
 from tools.upstream import nesting
 from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, ListKind
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.redact_definitions import redact_definition
-from tools.upstream.status import ServerInfo
+from tools.upstream.status import ServerPeer
 
 FetchPage = Callable[[str | None], Awaitable[dict[str, Any]]]
 """Fetches the page at a cursor (None: the first page) as the raw result."""
@@ -32,64 +33,9 @@ _KNOWN_HINTS: Final = frozenset(
 )
 
 
-class ListedTool(Tool):
-    """A tool as listed, with the members for which a definition has no field."""
-
-    _extras: Mapping[str, Any] = PrivateAttr(default_factory=dict)
-
-    @classmethod
-    def read(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the tool that a server lists.
-
-        Raises:
-            ValidationError: If it is malformed.
-        """
-        tool = cls.model_validate(raw, by_name=False)
-        extras = {
-            name: value
-            for name, value in raw.items()
-            if name not in _OWN_FIELDS and value is not None
-        }
-        hints = {
-            name: value
-            for name, value in (raw.get("annotations") or {}).items()
-            if name not in _KNOWN_HINTS and value is not None
-        }
-        tool._extras = extras | ({"annotations": hints} if hints else {})
-        return tool
-
-    @property
-    def extras(self) -> Mapping[str, Any]:
-        """Members without a field, by name; unknown hints are in `annotations`."""
-        return self._extras
-
-    def drop_unusable_extras(self, limits: UpstreamLimits) -> list[str]:
-        """Drop extras that are too large or no JSON; return what is wrong, a line for each."""
-        kept: dict[str, Any] = {}
-        problems: list[str] = []
-        left = limits.max_extras_bytes
-        # Of too much, the icons go first.
-        for name in sorted(self._extras, key=lambda name: (name == "icons", name != "_meta")):
-            value = self._extras[name]
-            size = nesting.measure_value(value, max_depth=limits.max_item_depth, max_bytes=left)
-            try:
-                canonical.dumps(value)
-            except canonical.NotCanonicalizable as error:
-                problems.append(f"{name[:200]}: {error}")
-                continue
-            if isinstance(size, str):
-                most = f"{limits.max_extras_bytes:,} bytes"
-                problems.append(f"{name[:200]}: with it there is more than {most} of metadata")
-                continue
-            left -= size
-            kept[name] = value
-        self._extras = kept
-        return problems
-
-
 @dataclass(frozen=True, kw_only=True)
-class ToolListing(Sequence[Tool]):
-    """A server's tools, as a sequence, with its description of itself.
+class ToolListing:
+    """A server's tools, with its description of itself.
 
     Attributes:
         tools: In the server's order, each name once.
@@ -97,31 +43,15 @@ class ToolListing(Sequence[Tool]):
         problems: Problems found in the listing, one line each.
         omitted: Names of tools that are listed but unusable.
         ttl_s: Seconds the listing stays valid according to the server; None if not given.
-        instructions: The server's instructions for use, or empty.
-        server_info: Its own name and version, if declared.
-        protocol_version: Version the listing was fetched with.
-        capabilities: Names of its declared capabilities; None if unknown.
+        peer: The server's description of itself.
     """
 
-    tools: tuple[Tool, ...]
+    tools: tuple[Definition, ...]
     complete: bool = True
     problems: tuple[str, ...] = ()
     omitted: frozenset[str] = frozenset()
     ttl_s: float | None = None
-    instructions: str = ""
-    server_info: ServerInfo | None = None
-    protocol_version: str = ""
-    capabilities: frozenset[str] | None = None
-
-    @overload
-    def __getitem__(self, index: int) -> Tool: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Tool]: ...
-    def __getitem__(self, index: int | slice) -> Tool | Sequence[Tool]:
-        return self.tools[index]
-
-    def __len__(self) -> int:
-        return len(self.tools)
+    peer: ServerPeer = field(default_factory=ServerPeer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,12 +171,12 @@ async def gather_tools(
     """
     secrets_redactor = redactor or Redactor()
 
-    def read(raw: dict[str, Any]) -> Tool:
+    def read(raw: dict[str, Any]) -> Definition:
         tool, ignored = _parse_tool(redact_definition(raw, secrets_redactor), over_http=over_http)
-        ignored += tool.drop_unusable_extras(limits)
-        for problem in ignored:
+        extras, unusable = _select_extras(tool.extras or {}, limits)
+        for problem in (*ignored, *unusable):
             gathered.add_problem(f"{_describe_entry(TOOLS, raw)}: {problem}; that is ignored")
-        return tool
+        return replace(tool, extras=extras)
 
     gathered = _CollectedEntries(kind=TOOLS, limits=limits, read=read)
     await _gather_pages(page, gathered)
@@ -305,17 +235,71 @@ async def _gather_pages(page: FetchPage, gathered: _CollectedEntries) -> _Collec
     return gathered
 
 
-def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> tuple[ListedTool, list[str]]:
+def read_definition(raw: Mapping[str, Any]) -> Definition:
+    """Return a tool as its server lists it.
+
+    Raises:
+        ValidationError: If it is malformed.
+    """
+    tool = Tool.model_validate(raw, by_name=False)
+    hints = (
+        tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {}
+    )
+    unknown_hints = {
+        name: value
+        for name, value in (raw.get("annotations") or {}).items()
+        if name not in _KNOWN_HINTS and value is not None
+    }
+    extras = {
+        name: value for name, value in raw.items() if name not in _OWN_FIELDS and value is not None
+    }
+    return Definition(
+        name=tool.name,
+        title=tool.title or hints.get("title") or "",
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=hints,
+        extras=extras | ({"annotations": unknown_hints} if unknown_hints else {}),
+    )
+
+
+def _select_extras(
+    extras: Mapping[str, Any], limits: UpstreamLimits
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the extras that are JSON and not too large, and what is wrong with the others."""
+    kept: dict[str, Any] = {}
+    problems: list[str] = []
+    left = limits.max_extras_bytes
+    # Of too much, the icons go first.
+    for name in sorted(extras, key=lambda name: (name == "icons", name != "_meta")):
+        value = extras[name]
+        size = nesting.measure_value(value, max_depth=limits.max_item_depth, max_bytes=left)
+        try:
+            canonical.dumps(value)
+        except canonical.NotCanonicalizable as error:
+            problems.append(f"{name[:200]}: {error}")
+            continue
+        if isinstance(size, str):
+            most = f"{limits.max_extras_bytes:,} bytes"
+            problems.append(f"{name[:200]}: with it there is more than {most} of metadata")
+            continue
+        left -= size
+        kept[name] = value
+    return kept, problems
+
+
+def _parse_tool(raw: dict[str, Any], *, over_http: bool) -> tuple[Definition, list[str]]:
     """Return a tool without its malformed optional parts, and what is wrong with them."""
     if not raw.get("inputSchema"):
         raw = {**raw, "inputSchema": {"type": "object"}}
     ignored: list[str] = []
     try:
-        tool = ListedTool.read(raw)
+        tool = read_definition(raw)
     except ValidationError as error:
         ignored = [*_list_errors(error)]
         try:
-            tool = ListedTool.read(_remove_malformed(raw, error))
+            tool = read_definition(_remove_malformed(raw, error))
         except ValidationError:
             raise UnusableEntry(ignored[0]) from None
     for published in (tool.input_schema, tool.output_schema):

@@ -1,14 +1,19 @@
-"""Parses bytes into a JSON-RPC message.
+"""Parses bytes into a JSON-RPC message, and classifies lines that are none.
 
 The SDK's adapter validates the whole text against one model after the other: 6 ms for a message
 of 2 MB, where parsing alone takes 0.2 ms. Here the members determine the model.
+
+Stray prints on stdout are harmless. But if a broken line was the answer to a call, the call must
+fail now instead of at its timeout.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from codecs import BOM_UTF8
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from mcp_types import (
     INTERNAL_ERROR,
@@ -26,6 +31,20 @@ from gateway_project.foundation import json_pieces
 from gateway_project.foundation.computing import run_in_message_thread
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from tools.upstream import nesting
+from tools.upstream.errors import ProtocolViolation, TooManyValuesSent, UpstreamError
+from tools.upstream.lines import KEPT_EDGE_BYTES
+
+LineKind = Literal["answer", "message", "text"]
+
+MAX_PARSED_BYTES = 64 * 1024  # a longer line is classified by its ends alone
+
+_ID = r'"id"\s*:\s*(?P<id>-?\d+|"(?:[^"\\]|\\.){0,200}")'
+_VERSION = r'"jsonrpc"\s*:\s*"2\.0"'
+# Most servers write version and id first; the TypeScript SDK writes them last.
+_ID_AT_HEAD = re.compile(rf"\s*\{{\s*(?:{_VERSION}\s*,\s*)?{_ID}\s*,")
+_ID_AT_TAIL = re.compile(rf"{_ID}\s*(?:,\s*{_VERSION}\s*)?\}}\s*$")
+_VERSION_ANYWHERE = re.compile(_VERSION)
+_METHOD_AT_HEAD = re.compile(rf"\s*\{{\s*(?:{_VERSION}\s*,\s*)?(?:{_ID}\s*,\s*)?\"method\"\s*:")
 
 _PARSER_DEPTH = 201
 _OPENED, _CLOSED = (sign * (_PARSER_DEPTH - nesting.PARSED_DEPTH) for sign in (b"[", b"]"))
@@ -38,11 +57,96 @@ _ESCAPE = re.compile(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class BadLine:
+    """What an invalid line appears to be.
+
+    Attributes:
+        kind: `answer` to a request, another JSON-RPC `message`, or plain `text`.
+        request_id: Id of the request it answers, if readable.
+    """
+
+    kind: LineKind
+    request_id: int | str | None = None
+
+
+def examine_line(line: bytes) -> BadLine:
+    r"""Classify a whole line.
+
+    Example:
+        >>> examine_line(b'{"jsonrpc":"2.0","id":7,"result":{"x":"\xff"}}')
+        BadLine(kind='answer', request_id=7)
+        >>> examine_line(b"Server started")
+        BadLine(kind='text', request_id=None)
+    """
+    if len(line) > MAX_PARSED_BYTES:
+        return examine_ends(line[:KEPT_EDGE_BYTES], line[-KEPT_EDGE_BYTES:])
+    try:
+        value = json.loads(line.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return examine_ends(line[:KEPT_EDGE_BYTES], b"")
+    return _classify_value(value)
+
+
+def examine_ends(head: bytes, tail: bytes) -> BadLine:
+    """Classify a long line by its two ends.
+
+    Args:
+        head: First bytes of the line.
+        tail: Last bytes; empty if the line's end is unknown.
+    """
+    start, end = head.decode(errors="replace"), tail.decode(errors="replace")
+    if not start.lstrip().startswith("{"):
+        return BadLine(kind="text")
+    if _METHOD_AT_HEAD.match(start):
+        return BadLine(kind="message")
+    if not (_VERSION_ANYWHERE.search(start) or _VERSION_ANYWHERE.search(end)):
+        return BadLine(kind="text")
+    return BadLine(
+        kind="answer", request_id=_parse_id(_ID_AT_HEAD.match(start) or _ID_AT_TAIL.search(end))
+    )
+
+
+def find_id_at_end(tail: str) -> int | str | None:
+    """Return the id at the end of a message, or None."""
+    return _parse_id(_ID_AT_TAIL.search(tail))
+
+
+def _classify_value(value: Any) -> BadLine:
+    if not isinstance(value, dict) or "jsonrpc" not in value:
+        return BadLine(kind="text")
+    if "method" in value:
+        return BadLine(kind="message")
+    request_id = value.get("id")
+    named = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    return BadLine(kind="answer", request_id=request_id if named else None)
+
+
+def _parse_id(match: re.Match[str] | None) -> int | str | None:
+    if match is None:
+        return None
+    try:
+        value: int | str = json.loads(match["id"])
+    except ValueError:  # an invalid escape, or an integer of thousands of digits
+        return None
+    return value
+
+
 class MessageTooDeep(ValueError):
     """A message is nested too deeply to be parsed."""
 
     def __init__(self) -> None:
         super().__init__(f"is nested deeper than {nesting.PARSED_DEPTH} levels")
+
+
+def make_unreadable_error(error: ValueError | None, *, server: str) -> UpstreamError:
+    """Return the error of a call whose answer cannot be parsed, or is no answer at all."""
+    if isinstance(error, TooManyValues):
+        return TooManyValuesSent(server=server, limit=error.limit)
+    problem = "is not valid JSON-RPC in UTF-8; update or repair the server"
+    if isinstance(error, MessageTooDeep):
+        problem = f"{error}; ask it for less"
+    return ProtocolViolation(f"sent an answer that {problem}", server=server)
 
 
 class NamelessResult(ValueError):

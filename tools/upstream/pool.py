@@ -9,23 +9,21 @@ from typing import Any, Self
 
 from gateway_project.foundation.caller import GATEWAY, Caller, SessionKey
 from gateway_project.foundation.task_group import TaskGroup
-from tools.upstream.breaker import RetryPolicy
+from tools.upstream.breaker import RetryPolicy, UpstreamEnvironment
 from tools.upstream.connection import Connection
-from tools.upstream.downstream import NO_CLIENT, Downstream
 from tools.upstream.entry import ServerEntry, SupervisorKey
-from tools.upstream.environment import UpstreamEnvironment
 from tools.upstream.errors import UnknownServer, UpstreamError
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.kinds import ItemKind
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.listing import ItemListing, ToolListing
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import NO_CLIENT, Downstream, UpstreamRequest
 from tools.upstream.result import UpstreamResult
 from tools.upstream.spec import ServerSpec, resolve_launch
+from tools.upstream.starts import StartSlots, SupervisorContext
 from tools.upstream.status import ListName, ServerStatus
 from tools.upstream.stdio import StdioTransport
 from tools.upstream.supervise import Admit
-from tools.upstream.supervisor_context import StartSlots, SupervisorContext
 from tools.upstream.transport import UpstreamTransport
 from tools.upstream.watch import GatewayWatcher
 
@@ -211,15 +209,13 @@ class UpstreamPool:
             return await supervisor.change_subscription(uri, on=is_on, caller=caller)
         return (await entry.request(request, caller=caller, admit=_admit)).raw
 
-    async def read_for_pin(
-        self, server: str, method: str, params: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Read what is pinned beside definitions, for the gateway itself: pages and skills.
+    async def read_for_pin(self, server: str, uri: str) -> dict[str, Any]:
+        """Read a resource for the gateway itself, to pin it: a page, or a file of a skill.
 
         Raises:
             UpstreamError: If there is no result.
         """
-        request = UpstreamRequest(method=method, params=params)
+        request = UpstreamRequest(method="resources/read", params={"uri": uri})
         return (await self._get_entry(server).request(request, caller=GATEWAY, admit=_admit)).raw
 
     async def list_items(
@@ -281,17 +277,6 @@ class UpstreamPool:
             UnknownServer: If no server has that name.
         """
         return self._get_entry(server).main.recent_output
-
-    async def restart(self, name: str) -> None:
-        """Stop a server, reset its circuit, and start it again.
-
-        Calls in flight fail; new ones wait for the start.
-
-        Raises:
-            UpstreamError: If it cannot be started again.
-        """
-        self.reset(name)
-        await self._get_entry(name).main.get_connection()
 
     def reset(self, name: str) -> None:
         """Stop a server and reset its circuit; its next use starts it again without delay.

@@ -14,16 +14,21 @@ from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from tools.upstream.errors import (
     MessageTooLarge,
     ProtocolViolation,
-    TooManyValuesSent,
     UpstreamError,
 )
 from tools.upstream.lines import LineSplitter, OversizeLine
-from tools.upstream.parse import MessageTooDeep, NamelessResult, read_message, receive_message
-from tools.upstream.salvage import BadLine, examine_ends, examine_line
+from tools.upstream.parse import (
+    BadLine,
+    NamelessResult,
+    examine_ends,
+    examine_line,
+    make_unreadable_error,
+    read_message,
+    receive_message,
+)
 from tools.upstream.wire import Wire
 
-_INVALID_ANSWER = "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
-_UNREADABLE_ANSWER = "sent an answer that the gateway failed to read; see the gateway's log"
+_UNREADABLE = "sent an answer that the gateway failed to read; see the gateway's log"
 
 log = structlog.get_logger(__name__)
 
@@ -144,20 +149,16 @@ class MessageReader:
         """Fail the call whose answer cannot be parsed, whatever the reason."""
         try:
             yield
-        except TooManyValues as error:
-            self._wire.count_unusable(line)
-            refusal = TooManyValuesSent(server=self._server, limit=error.limit)
-            self._fail_call(examine_line(line), refusal)
-        except MessageTooDeep as error:
-            self._handle_unusable(line, f"sent an answer that {error}; ask it for less")
-        except NamelessResult:
-            if not self._wire.claim_notification():
-                self._handle_unusable(line, _INVALID_ANSWER)
-        except ValueError:
-            self._handle_unusable(line, _INVALID_ANSWER)
+        except ValueError as error:
+            if isinstance(error, NamelessResult) and self._wire.claim_notification():
+                return
+            if not isinstance(error, TooManyValues):  # which may well be an answer
+                self.wasted_bytes += len(line)
+            self._handle_unusable(line, make_unreadable_error(error, server=self._server))
         except Exception:
             log.exception("server.message_unreadable", server=self._server)
-            self._handle_unusable(line, _UNREADABLE_ANSWER)
+            self.wasted_bytes += len(line)
+            self._handle_unusable(line, ProtocolViolation(_UNREADABLE, server=self._server))
 
     def _deliver(self, message: JSONRPCMessage, size: int) -> None:
         self._bytes_since_message = 0
@@ -195,10 +196,9 @@ class MessageReader:
         else:
             self._fail_call(finding, error)
 
-    def _handle_unusable(self, line: bytes, problem: str) -> None:
+    def _handle_unusable(self, line: bytes, error: UpstreamError) -> None:
         self._wire.count_unusable(line)
-        self.wasted_bytes += len(line)
-        self._fail_call(examine_line(line), ProtocolViolation(problem, server=self._server))
+        self._fail_call(examine_line(line), error)
 
     def _fail_call(self, finding: BadLine, error: UpstreamError) -> None:
         """Fail the call that a bad line was the answer to."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway_project.foundation.redaction import Redactor
-from tools.upstream.peer import ServerPeer
+from tools.upstream.status import ServerPeer
 
 _TEXT_KEYWORDS: Final = frozenset({"description", "title", "$comment", "markdownDescription"})
 _VALUE_KEYWORDS: Final = frozenset({"default", "example", "examples", "_meta", "icons"})

@@ -13,7 +13,7 @@ from tools.upstream.interpolate import (
     find_variables,
     interpolate_text,
 )
-from tools.upstream.known_secrets import collect_known_secrets
+from tools.upstream.written_secrets import collect_known_secrets
 
 # The few variables that programs commonly need. The gateway's other variables, such as its keys
 # and database, are withheld from servers.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.caller import Caller, SessionKey
 from gateway_project.foundation.redaction import Redactor
-from tools.upstream.client import ClientProfile
+from tools.upstream.breaker import RetryPolicy, UpstreamEnvironment
 from tools.upstream.connection import Connection, connect
 from tools.upstream.errors import (
     ConnectTimedOut,
@@ -22,10 +23,11 @@ from tools.upstream.errors import (
     UpstreamRefused,
 )
 from tools.upstream.handshake import HANDSHAKE_VERSIONS
-from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.peer import Era, ServerPeer
+from tools.upstream.in_flight import ClientProfile
+from tools.upstream.limits import UpstreamLimits
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.spec import ServerSpec
-from tools.upstream.supervisor_context import SupervisorContext
+from tools.upstream.status import Era, ListName, ServerPeer, ServerStatus
 from tools.upstream.transport import UpstreamTransport
 
 _NAMES_VERSION: Final = re.compile(r"protocol.?version|unsupported.*version", re.IGNORECASE)
@@ -34,6 +36,63 @@ _NAMES_VERSION: Final = re.compile(r"protocol.?version|unsupported.*version", re
 _OTHER_TRANSPORT: Final[Mapping[str, Literal["http", "sse"]]] = {"http": "sse", "sse": "http"}
 _NO_SUCH_TRANSPORT: Final = frozenset({400, 404, 405, 406, 415, 501})
 """HTTP statuses of servers that expect the other transport."""
+
+
+class StartSlots:
+    """Limits concurrent starts; a hanging server blocks the others only briefly.
+
+    Args:
+        count: Maximum concurrent starts.
+        hold_s: Seconds after which a start still in progress no longer counts.
+    """
+
+    def __init__(self, *, count: int, hold_s: float) -> None:
+        self._free = asyncio.Semaphore(count)
+        self._hold_s = hold_s
+
+    @asynccontextmanager
+    async def hold_slot(self) -> AsyncIterator[None]:
+        """Wait for a slot and hold it for the block, at most `hold_s` seconds."""
+        await self._free.acquire()
+        timer = asyncio.get_running_loop().call_later(self._hold_s, self._free.release)
+        try:
+            yield
+        finally:
+            if timer.when() > asyncio.get_running_loop().time():
+                timer.cancel()
+                self._free.release()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisorContext:
+    """Dependencies shared by all supervisors of a pool.
+
+    Attributes:
+        limits: Caps on what a server may send and consume.
+        policy: When to retry a failing server.
+        environment: Clocks, randomness, environment variables.
+        slots: Limits concurrent starts.
+        transport: Makes the transport of one start, for requests that carry a caller's rights;
+            may raise `UpstreamError`.
+        on_status: Called with each new status.
+        on_changed: Called with the server's name and the list that changed.
+        on_updated: Called with the server's name, the URI of a changed resource, and the clients
+            that follow it on the reporting connection.
+        idle_stop_s: Seconds without a request after which a server that is stateless by protocol
+            is stopped; 0: never.
+        session_idle_s: The same for a connection that belongs to one caller.
+    """
+
+    limits: UpstreamLimits
+    policy: RetryPolicy
+    environment: UpstreamEnvironment
+    slots: StartSlots
+    transport: Callable[[ServerSpec, Caller], UpstreamTransport]
+    on_status: Callable[[ServerStatus], None]
+    on_changed: Callable[[str, ListName], None]
+    on_updated: Callable[[str, str, Collection[SessionKey]], None]
+    idle_stop_s: float = 0.0
+    session_idle_s: float = 0.0
 
 
 class ServerStarter:

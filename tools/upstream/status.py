@@ -1,16 +1,20 @@
-"""The observable status of an upstream server."""
+"""What is known of a server: its description of itself, and its state."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 ServerState = Literal["idle", "connecting", "ready", "backoff", "open", "failed", "stopped"]
 
 ListName = Literal["tools", "prompts", "resources"]
 """A list whose changes a server may report; `resources` includes resource templates."""
+
+Era = Literal["modern", "legacy"]
+
+_KINDS: tuple[ListName, ...] = ("tools", "prompts", "resources")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,3 +102,41 @@ def combine_statuses(connections: Sequence[ServerStatus], *, sessions: int) -> S
         messages_dropped=sum(status.messages_dropped for status in connections),
         sessions=sessions,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerPeer:
+    """A connected server's description of itself.
+
+    Attributes:
+        era: The generation of the protocol it speaks.
+        protocol_version: The negotiated version.
+        info: Its own name and version, if declared.
+        instructions: Its instructions for use.
+        capabilities: Its declared capabilities, as received.
+    """
+
+    era: Era = "legacy"
+    protocol_version: str = ""
+    info: ServerInfo | None = None
+    instructions: str = ""
+    capabilities: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def has_capability(self, capability: str) -> bool:
+        """Whether it declares a capability, such as `prompts`, or an extension by its name."""
+        extensions = self.capabilities.get("extensions")
+        if isinstance(extensions, Mapping) and capability in extensions:
+            return True
+        return self.capabilities.get(capability) not in (None, False)
+
+    def offered_kinds(self) -> tuple[ListName, ...]:
+        """Return the lists it declares; always includes tools, which some servers omit."""
+        return tuple(kind for kind in _KINDS if kind == "tools" or self.has_capability(kind))
+
+    def notified_kinds(self) -> tuple[ListName, ...]:
+        """Return the lists whose changes it declares to report."""
+        return tuple(kind for kind in _KINDS if self._has_feature(kind, "listChanged"))
+
+    def _has_feature(self, capability: str, feature: str) -> bool:
+        features = self.capabilities.get(capability)
+        return isinstance(features, dict) and features.get(feature) is True

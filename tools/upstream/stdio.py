@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping
 from mcp_types import JSONRPCMessage, JSONRPCRequest, RequestId
 
 from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.task_group import run_uninterrupted
 from tools.upstream.errors import ServerExited, UpstreamError
 from tools.upstream.failure_reason import summarize_failure
 from tools.upstream.limits import UpstreamLimits
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin, StderrLog
 from tools.upstream.process import ServerProcess
 from tools.upstream.reader import MessageReader
 from tools.upstream.spec import LaunchSpec, ServerSpec
-from tools.upstream.stderr import StderrLog
 from tools.upstream.transport import UpstreamTransport
-from tools.upstream.uninterrupted import run_uninterrupted
 from tools.upstream.watch import GatewayWatcher
 from tools.upstream.wire import TransportClosed
 

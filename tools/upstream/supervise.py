@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -16,10 +15,8 @@ from gateway_project.foundation.caller import GATEWAY, Caller
 from gateway_project.foundation.redaction import Redactor
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.breaker import ServerHealth
-from tools.upstream.changes import ChangeReporter
-from tools.upstream.client import LISTING_EXTENSIONS, SHARED_CAPABILITIES, ClientProfile
+from tools.upstream.changes import ChangeReporter, SharedSubscriptions
 from tools.upstream.connection import Connection
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import (
     ForbiddenAddress,
     InvalidAddress,
@@ -32,16 +29,19 @@ from tools.upstream.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.in_flight import InFlightRequest, InFlightRequests
-from tools.upstream.kinds import ITEMS, TOOLS, ItemKind, name_capabilities
+from tools.upstream.in_flight import (
+    LISTING_EXTENSIONS,
+    SHARED_CAPABILITIES,
+    ClientProfile,
+    InFlightRequest,
+    InFlightRequests,
+)
+from tools.upstream.kinds import ITEMS, TOOLS, ItemKind
 from tools.upstream.listing import ItemListing, ToolListing
-from tools.upstream.peer import ServerPeer
-from tools.upstream.request import CALL_METHOD, UpstreamRequest
-from tools.upstream.shared_subscriptions import SharedSubscriptions
+from tools.upstream.request import CALL_METHOD, Downstream, UpstreamRequest
 from tools.upstream.spec import ServerSpec
-from tools.upstream.starts import ServerStarter
-from tools.upstream.status import ListName, ServerState, ServerStatus
-from tools.upstream.supervisor_context import SupervisorContext
+from tools.upstream.starts import ServerStarter, SupervisorContext
+from tools.upstream.status import ListName, ServerPeer, ServerState, ServerStatus
 
 log = structlog.get_logger(__name__)
 
@@ -225,7 +225,7 @@ class Supervisor:
     async def list_tools(self) -> ToolListing:
         """Fetch all tools together with the server's description of itself."""
         with self._track_request(UpstreamRequest(method=TOOLS.method, params={}), GATEWAY):
-            return await self._run_on_connection(_list_described_tools)
+            return await self._run_on_connection(lambda connection: connection.list_tools())
 
     async def list_items(self, kind: ItemKind, *, caller: Caller) -> ItemListing:
         """Fetch all resources, templates or prompts."""
@@ -463,17 +463,6 @@ class Supervisor:
 
     def _monotonic(self) -> float:
         return self._shared.environment.monotonic()
-
-
-async def _list_described_tools(connection: Connection) -> ToolListing:
-    listing, peer = await connection.list_tools(), connection.peer
-    return replace(
-        listing,
-        instructions=peer.instructions,
-        server_info=peer.info,
-        protocol_version=peer.protocol_version,
-        capabilities=name_capabilities(peer.capabilities),
-    )
 
 
 def _announced_capabilities(owner: Downstream | None) -> Mapping[str, Any]:

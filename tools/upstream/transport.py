@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError
 from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.computing import run_in_message_thread
 from tools.upstream.errors import MessageTooLarge, UnsendableRequest, UpstreamError
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.wire import Wire
 
 

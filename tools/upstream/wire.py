@@ -26,10 +26,8 @@ from mcp_types import (
 )
 
 from tools.upstream.errors import UpstreamError
-from tools.upstream.flood_guard import FloodGuard
 from tools.upstream.lines import KEPT_EDGE_BYTES
-from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.output_tail import clean_line
+from tools.upstream.output import ConnectionOrigin, FloodGuard, clean_line
 
 CANCEL_TIMEOUT_S = 5.0  # to send the server a cancellation
 MAX_SHOWN_CHARS = 200  # of an unusable message, in the log

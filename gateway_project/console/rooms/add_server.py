@@ -34,7 +34,7 @@ from gateway_project.use_cases import curate_servers, discover_servers
 from gateway_project.use_cases.curate_servers import register_servers
 from gateway_project.use_cases.discover_servers import ServerTest
 from gateway_project.use_cases.refusals import InvalidEntry
-from tools import discover, scan
+from tools import scan
 from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.executable_input import find_executable_input
@@ -192,8 +192,7 @@ def describe_test(done: ServerTest, matcher: DangerMatcher) -> dict[str, Any]:
         matcher: For the dangerous operations in force.
     """
     listing = done.listing
-    tools = listing.tools if listing else ()
-    definitions = [discover.to_definition(tool) for tool in tools]
+    definitions = listing.tools if listing else ()
     shown = [
         _describe_listed(definition, done.server, matcher)
         for definition in definitions[:MAX_SHOWN_TOOLS]
@@ -203,7 +202,7 @@ def describe_test(done: ServerTest, matcher: DangerMatcher) -> dict[str, Any]:
         for tool in shown
         for finding in tool["findings"]
     ]
-    info = listing.server_info if listing else None
+    info = listing.peer.info if listing else None
     return {
         "error": approval_text.single_line(done.error),
         "output": [approval_text.single_line(line) for line in done.output],
@@ -216,11 +215,11 @@ def describe_test(done: ServerTest, matcher: DangerMatcher) -> dict[str, Any]:
             *(approval_text.single_line(p) for p in (listing.problems if listing else ())),
         ],
         "dangerous": sum(tool["danger"] in ("destructive", "dangerous") for tool in shown),
-        "instructions": strip_invisible(listing.instructions) if listing else "",
+        "instructions": strip_invisible(listing.peer.instructions) if listing else "",
         "implementation": approval_text.single_line(
             f"{info.title or info.name} {info.version}".strip() if info else ""
         ),
-        "protocol_version": listing.protocol_version if listing else "",
+        "protocol_version": listing.peer.protocol_version if listing else "",
     }
 
 

@@ -28,7 +28,7 @@ from gateway_project.use_cases.approve_tools import (
     load_waiting,
     load_waiting_pages,
 )
-from tools import hidden_text, scan, skills
+from tools import hidden_text, scan
 from tools.catalogue import Catalogue
 from tools.store import approvals, overview
 from tools.store import pages as stored_pages
@@ -146,7 +146,7 @@ def describe_page(page: WaitingPage) -> dict[str, Any]:
     return {
         "uri": page.listed.name,
         "hash": page.listed_hash,
-        "kind": "page" if skills.entry_of(page.listed) is None else "skill",
+        "kind": page.kind,
         "is_new": page.approved is None,
         "findings": [scan.describe_finding(finding) for finding in page.findings],
         "is_severe": scan.is_severe(page.findings),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -21,7 +21,7 @@ from gateway_project.use_cases.approve_tools import (
     approve_tools,
     compare_page,
 )
-from tools import definition_changes, scan, skills
+from tools import definition_changes, scan
 from tools.definition import Definition, find_differing_fields
 from tools.definition_changes import NotIgnorable
 from tools.hidden_text import reveal_hidden
@@ -165,13 +165,9 @@ def _show_all(
 
 def _show_tool(console: Terminal, item: UnapprovedTool) -> None:
     console.print(f"[bold]{escape(reveal_hidden(item.tool))}[/bold] {item.state}")
-    for finding in item.findings:
-        color = "red" if finding["severity"] == scan.SEVERE else "yellow"
-        console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")
+    _show_findings(console, item.findings)
     old = item.approved or Definition(name=item.listed.name)
-    for line in definition_changes.render_diff_lines(old, item.listed):
-        style = DIFF_STYLES.get(line[:1])
-        console.print(f"    {escape(line)}", style=style)
+    _show_lines(console, definition_changes.render_diff_lines(old, item.listed))
     for change in item.changes:
         console.print(
             f"  {escape(change.pointer)}: {escape(change.before)} -> {escape(change.after)}"
@@ -198,12 +194,19 @@ def _show_instructions(console: Terminal, change: InstructionsChange) -> None:
 def _show_page(console: Terminal, page: WaitingPage) -> None:
     """Show a page or skill that waits: what was found in it, what it may, and what changed."""
     address = escape(reveal_hidden(page.listed.name))
-    kind = "page" if skills.entry_of(page.listed) is None else "skill"
-    console.print(f"[bold]{kind} {address}[/bold] of {escape(page.server)}, {page.state}")
-    for finding in page.findings:
+    console.print(f"[bold]{page.kind} {address}[/bold] of {escape(page.server)}, {page.state}")
+    _show_findings(console, page.findings)
+    _show_lines(console, compare_page(page))
+
+
+def _show_findings(console: Terminal, findings: Iterable[Mapping[str, str]]) -> None:
+    for finding in findings:
         color = "red" if finding["severity"] == scan.SEVERE else "yellow"
         console.print(f"  [{color}]{escape(scan.describe_finding(finding))}[/{color}]")
-    for line in compare_page(page):
+
+
+def _show_lines(console: Terminal, lines: Iterable[str]) -> None:
+    for line in lines:
         console.print(f"    {escape(line)}", style=DIFF_STYLES.get(line[:1]))
 
 

@@ -120,7 +120,7 @@ def _attach_or_serve(
     from gateway_project import server_instructions
     from gateway_project.foundation import stop_guard
     from gateway_project.mcp import serve
-    from gateway_project.mcp.attach.hosting import AttachOffer
+    from gateway_project.mcp.attach.host import AttachOffer
 
     stop_guard.start_guard(
         serve.KILL_TIMEOUT_S, client_fd=claimed.read_fd, client_grace_s=serve.ORPHAN_TIMEOUT_S

@@ -15,9 +15,9 @@ from gateway_project.management.command import JSON, GatewayCommand, argument, f
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
-    from gateway_project.use_cases.sign_in import CompletedSignIn
     from tools.store.sign_ins import RemoteServer, SignInMode
     from tools.upstream.oauth.loopback import LoopbackListener
+    from tools.upstream.oauth.values import SignIn, SignInKey
 
 BROWSER_TIMEOUT_S = 300.0
 INVALID_PASTE_NOTE = "That is not the address this sign-in ends on; copy all of it."
@@ -69,8 +69,8 @@ class Command(GatewayCommand):
                 operator = callers.caller_for_user(callers.LOCAL_ADMIN, kind="command")
                 sign_in.set_sign_in_mode(operator, server, wanted)
                 server = sign_in.find_server(caller, sealer=sealer, name=server.name)
-            done = asyncio.run(self._sign_in(caller, server, wait_s=options["wait"]))
-        self._print_report(done, as_json=options["json"])
+            key, done = asyncio.run(self._sign_in(caller, server, wait_s=options["wait"]))
+        self._print_report(key, done, as_json=options["json"])
 
     def _confirm_mode_change(
         self, server: RemoteServer, wanted: SignInMode, *, sure: bool
@@ -86,7 +86,7 @@ class Command(GatewayCommand):
 
     async def _sign_in(
         self, caller: Caller, server: RemoteServer, *, wait_s: float
-    ) -> CompletedSignIn:
+    ) -> tuple[SignInKey, SignIn]:
         from django.conf import settings
 
         from gateway_project.use_cases import sign_in
@@ -158,28 +158,30 @@ class Command(GatewayCommand):
             return
         self.stdout.write(sign_in.describe_forgotten(given_back))
 
-    def _print_report(self, done: CompletedSignIn, *, as_json: bool) -> None:
-        expires_at = done.expires_at.isoformat(timespec="seconds") if done.expires_at else None
+    def _print_report(self, key: SignInKey, done: SignIn, *, as_json: bool) -> None:
+        expiry, scope = done.tokens.expires_at, done.tokens.scope
+        expires_at = expiry.isoformat(timespec="seconds") if expiry else None
+        renews = done.tokens.refresh is not None
         if as_json:
             self.write_json(
                 {
-                    "server": done.key.server,
-                    "user": done.key.user or None,
-                    "issuer": done.issuer,
-                    "scopes": done.scope.split(),
-                    "renews": done.is_auto_renewed,
+                    "server": key.server,
+                    "user": key.user or None,
+                    "issuer": done.server.issuer,
+                    "scopes": scope.split(),
+                    "renews": renews,
                     "expires_at": expires_at,
                 }
             )
             return
         self.stdout.write(
-            f"Signed in to {done.key.server} at {done.issuer} for "
-            f"{done.key.user or 'all users'}; scopes: {done.scope or 'not stated'}."
+            f"Signed in to {key.server} at {done.server.issuer} for "
+            f"{key.user or 'all users'}; scopes: {scope or 'not stated'}."
         )
-        if not done.is_auto_renewed:
+        if not renews:
             until = f"until {expires_at}" if expires_at else "until the server revokes it"
             self.stdout.write(f"There is no refresh token: it is valid {until}.")
-        self.stdout.write(f"Next: manage.py discover {done.key.server}")
+        self.stdout.write(f"Next: manage.py discover {key.server}")
 
 
 def _choose_mode(present: SignInMode, options: dict[str, Any]) -> SignInMode:

@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Final
 
 from gateway_project.foundation.home import find_client_folder
-from gateway_project.mcp.attach import hello, sockets
-from gateway_project.mcp.conversation import (
+from gateway_project.mcp.attach import hello
+from gateway_project.mcp.first_answers import FirstAnswers
+from gateway_project.mcp.wire import (
+    CHUNK_BYTES,
     Conversation,
     ConversationReplay,
+    ProtocolWire,
     is_replay_response,
     read_response_id,
 )
-from gateway_project.mcp.first_answers import FirstAnswers
-from gateway_project.mcp.wire import CHUNK_BYTES, ProtocolWire
 
 HELLO_TIMEOUT_S: Final = 5.0
 """A host that has not answered by then is skipped; generous, for busy machines."""
@@ -84,7 +85,7 @@ def attach_to_gateway(
         exposure: Which tools the client is shown.
         environ: This process's environment.
     """
-    for path in sockets.find_sockets(home):
+    for path in hello.find_sockets(home):
         try:
             connection = _connect_socket(path)
         except ConnectionRefusedError:

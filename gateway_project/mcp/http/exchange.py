@@ -23,7 +23,7 @@ from mcp_types import RequestId
 
 from gateway_project.mcp import encoding
 from gateway_project.mcp.http.answers import HeaderPairs
-from gateway_project.mcp.http.body import HTTP_OK
+from gateway_project.mcp.http.messages import HTTP_OK
 from gateway_project.mcp.http.request import AcceptedForms, HttpRequest
 
 PING_INTERVAL_S: Final = 15.0

@@ -1,34 +1,69 @@
-"""Gate of the HTTP endpoint: checks each request, cheapest checks first, before the protocol."""
+"""Gate of the HTTP endpoint: checks each request, cheapest checks first, before the protocol.
+
+Requests are authenticated by bearer token, or not at all on a loopback address, and logged.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
 from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
+from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from gateway_project.access.bearers import BearerToken
-from gateway_project.foundation import endpoint, telemetry
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.foundation.shares import Bound, Shares
-from gateway_project.mcp.http import body, checks
-from gateway_project.mcp.http.access_log import AccessLog
-from gateway_project.mcp.http.answers import HeaderPairs, HttpAnswer, RequestRejected, reject
-from gateway_project.mcp.http.authenticate import (
-    LOCAL_BEARER,
-    GetTokens,
-    admit_client,
-    answer_unauthorized,
+from gateway_project.access.active_token import ActiveToken, TokensUnavailable
+from gateway_project.access.bearers import (
+    OUTAGE_GRACE_S,
+    BearerToken,
+    BearerTokenCache,
+    TokenRefused,
+    TooManyWrongTokens,
 )
-from gateway_project.mcp.http.checks import HeaderMap, header_text
-from gateway_project.mcp.http.names import AllowedNames
-from gateway_project.mcp.http.request import HttpRequest
+from gateway_project.foundation import endpoint, telemetry
+from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
+from gateway_project.foundation.config import Config
+from gateway_project.foundation.shares import Bound, Shares
+from gateway_project.mcp.http import messages
+from gateway_project.mcp.http.answers import HeaderPairs, HttpAnswer, RequestRejected, reject
+from gateway_project.mcp.http.request import (
+    AllowedNames,
+    HeaderMap,
+    HttpRequest,
+    check_method,
+    check_names,
+    header_text,
+)
+
+FLUSH_INTERVAL_S: Final = 0.5
+MAX_BUFFERED: Final = 2_000
+"""Lines buffered at most; the next flush then happens at once."""
+
+WriteLine = Callable[[str], None]
+
+BEARER_SCHEME: Final = "bearer"
+BEARER_REALM: Final = 'Bearer realm="foregate"'
+RETRY_AFTER_S: Final = 2
+
+
+GetTokens = Callable[[], Awaitable[BearerTokenCache]]
+"""Returns the token cache once it is available."""
+LOCAL_BEARER: Final = BearerToken(
+    digest="",
+    active_token=ActiveToken(
+        caller=Caller(user="", team=None, person=None, scopes=frozenset(), kind="http")
+    ),
+    checked_at=0.0,
+)
+"""Stands for the token where none is needed: on a loopback address."""
 
 OPEN_REQUESTS: Final = Bound(total=1_500, each=256)
 """Requests for MCP and streams of events that are open at once, and those of one user. Fewer than
@@ -55,29 +90,132 @@ open_requests: Final = Shares(OPEN_REQUESTS)
 """The process's, by user."""
 
 
-class EndlessRequests:
-    """Tracks requests that would stay open as long as their client, so that they can be ended."""
+class AccessLog:
+    """Buffers lines and writes them in batches; the last one on an orderly exit.
 
-    def __init__(self) -> None:
-        self._endless: set[asyncio.Timeout] = set()
-        self.is_closing = False
+    Args:
+        write: Writes lines separated by line feeds.
+        process: Kind of this process, as in other log lines.
+        close: Called after the last line.
+    """
 
-    def add(self, end: asyncio.Timeout) -> None:
-        """Track a request by its timeout; it ends at once if closing."""
-        if self.is_closing:
-            end.reschedule(0.0)
-        self._endless.add(end)
+    def __init__(
+        self, write: WriteLine, *, process: str, close: Callable[[], None] = lambda: None
+    ) -> None:
+        self._write = write
+        self._close = close
+        self._process = f"{process}[{os.getpid()}]"
+        self._buffered_lines: list[str] = []
 
-    def discard(self, end: asyncio.Timeout) -> None:
-        """Track a request no longer."""
-        self._endless.discard(end)
+    def record(self, fields: Mapping[str, Any]) -> None:
+        """Record a request."""
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        line = {"event": "http.request", **fields, "process": self._process, "timestamp": now}
+        self._buffered_lines.append(to_json(line).decode())
+        if len(self._buffered_lines) >= MAX_BUFFERED:
+            self.flush()
 
-    def close(self) -> None:
-        """End all endless requests, later ones included."""
-        self.is_closing = True
-        now = asyncio.get_running_loop().time()
-        for end in self._endless:
-            end.reschedule(now)
+    async def run(self) -> None:
+        """Flush at intervals until cancelled, and once more then."""
+        try:
+            while True:
+                await asyncio.sleep(FLUSH_INTERVAL_S)
+                self.flush()
+        finally:
+            self.flush()
+            self._close()
+
+    def flush(self) -> None:
+        """Write the buffered lines."""
+        if self._buffered_lines:
+            lines, self._buffered_lines = self._buffered_lines, []
+            self._write("\n".join(lines))
+
+
+def make_access_log(config: Config, *, process: str) -> AccessLog:
+    """Return an access log that writes to the log file of the installation."""
+    handler = telemetry.make_line_handler(config)
+
+    def write(lines: str) -> None:
+        if logging.getLogger().isEnabledFor(logging.INFO):
+            handler.handle(logging.makeLogRecord({"msg": lines, "levelno": logging.INFO}))
+
+    return AccessLog(write, process=process, close=handler.close)
+
+
+async def admit_client(bearers: BearerTokenCache, headers: HeaderMap, address: str) -> BearerToken:
+    """Return the token of a request, which has one of `CLIENT_SCOPES`; raises as `judge_token`."""
+    bearer = await judge_token(bearers, headers, address)
+    caller = bearer.active_token.caller
+    if not any(caller.has_scope(scope) for scope in CLIENT_SCOPES):
+        raise answer_lacking_scope(" ".join(CLIENT_SCOPES))
+    return bearer
+
+
+async def judge_token(
+    bearers: BearerTokenCache,
+    headers: HeaderMap,
+    address: str,
+    *,
+    outage_grace_s: float = OUTAGE_GRACE_S,
+) -> BearerToken:
+    """Return the bearer token of a request.
+
+    Args:
+        bearers: Knows the tokens.
+        headers: Of the request.
+        address: The client's.
+        outage_grace_s: As of `BearerTokenCache.authenticate`.
+
+    Raises:
+        RequestRejected: If it is missing or invalid, or cannot be checked now.
+    """
+    scheme, _, token = header_text(headers, b"authorization").partition(" ")
+    if scheme.lower() != BEARER_SCHEME or not token.strip():
+        raise answer_unauthorized(
+            "a bearer token is required: `manage.py create_token` creates one"
+        )
+    try:
+        return await bearers.authenticate(
+            token.strip(), address=address, outage_grace_s=outage_grace_s
+        )
+    except TokenRefused:
+        raise answer_unauthorized(
+            "the token is unknown, expired or revoked", error="invalid_token"
+        ) from None
+    except TooManyWrongTokens as error:
+        wait = (b"retry-after", str(max(1, round(error.wait_s))).encode())
+        raise reject(429, "throttled", str(error), headers=(wait,)) from None
+    except TokensUnavailable as error:
+        raise answer_unavailable(f"the token cannot be checked now: {error}") from None
+
+
+def answer_unauthorized(message: str, *, error: str = "") -> RequestRejected:
+    """Return the answer to a request without a valid token.
+
+    References:
+        RFC 6750, section 3.1: the challenge names no error if no token was sent.
+    """
+    challenge = f'{BEARER_REALM}, error="{error}"' if error else BEARER_REALM
+    header = (b"www-authenticate", challenge.encode())
+    return reject(401, "unauthorized", message, headers=(header,))
+
+
+def answer_lacking_scope(scope: str) -> RequestRejected:
+    """Return the answer to a token that lacks a scope."""
+    challenge = f'{BEARER_REALM}, error="insufficient_scope", scope="{scope}"'
+    return reject(
+        403,
+        "not_permitted",
+        f"the token has none of the required scopes ({scope}); create one that has",
+        headers=((b"www-authenticate", challenge.encode()),),
+    )
+
+
+def answer_unavailable(message: str) -> RequestRejected:
+    """Return the answer while tokens cannot be checked."""
+    wait = (b"retry-after", str(RETRY_AFTER_S).encode())
+    return reject(503, "database_unavailable", message, headers=(wait,))
 
 
 class EndpointGate:
@@ -110,11 +248,15 @@ class EndpointGate:
         self._serve = serve
         self._has_group = has_group
         self._access_log = access_log
-        self._endless = EndlessRequests()
+        self._endless: set[asyncio.Timeout] = set()  # of requests open as long as their client
+        self._is_closing = False
 
     def close(self) -> None:
         """End endless requests and refuse new ones."""
-        self._endless.close()
+        self._is_closing = True
+        now = asyncio.get_running_loop().time()
+        for end in self._endless:
+            end.reschedule(now)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; failures are reported in its response and in the log."""
@@ -130,7 +272,7 @@ class EndpointGate:
             except RequestRejected as refusal:
                 answer = self._complete_challenge(refusal.answer, scope, headers)
                 await request.send_answer(answer)
-            except body.ClientGone:
+            except messages.ClientGone:
                 request.status = CLOSED_BY_CLIENT
             except Exception:
                 log.exception("http.internal_error")
@@ -139,8 +281,8 @@ class EndpointGate:
 
     async def _check_and_serve(self, request: HttpRequest) -> None:
         headers = request.headers
-        checks.check_names(headers, self._names)
-        checks.check_method(request.verb, headers)
+        check_names(headers, self._names)
+        check_method(request.verb, headers)
         bearer = LOCAL_BEARER
         if self._get_tokens is not None:
             bearer = await admit_client(await self._get_tokens(), headers, request.address)
@@ -188,9 +330,11 @@ class EndpointGate:
             async with bearer.enforce_validity(endless=endless) as end:
                 if endless:
                     self._endless.add(end)
+                    if self._is_closing:
+                        end.reschedule(0.0)
                 try:
                     declared = header_text(headers, b"content-length")
-                    async with body.hold_body(
+                    async with messages.hold_body(
                         request.receive, declared=declared, holder=request.user
                     ) as request.body:
                         await self._serve(request)
@@ -199,7 +343,7 @@ class EndpointGate:
         except TimeoutError:
             if not end.expired():
                 raise
-            if self._endless.is_closing:
+            if self._is_closing:
                 raise reject(503, "stopping", "the gateway is shutting down") from None
             raise answer_unauthorized(
                 "the token is no longer valid", error="invalid_token"

@@ -37,11 +37,10 @@ from gateway_project.mcp import client_state, encoding
 from gateway_project.mcp import server as mcp_server
 from gateway_project.mcp.http import exchange, messages
 from gateway_project.mcp.http.answers import HttpAnswer, refuse
-from gateway_project.mcp.http.body import HTTP_OK
-from gateway_project.mcp.http.checks import header_text
 from gateway_project.mcp.http.exchange import JSON_HEADER, PING, STREAM_HEADERS, Exchange
 from gateway_project.mcp.http.kept_events import Follower, KeptEvents
-from gateway_project.mcp.http.request import HttpRequest
+from gateway_project.mcp.http.messages import HTTP_OK
+from gateway_project.mcp.http.request import HttpRequest, header_text
 from gateway_project.mcp.server import ServerLifespan
 
 SESSION_HEADER: Final = b"mcp-session-id"

@@ -7,13 +7,12 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
+from gateway_project.mcp.attach import hello
 from gateway_project.mcp.attach import host as host_module
 from gateway_project.mcp.attach import relay as relay_module
-from gateway_project.mcp.attach import sockets
 from gateway_project.mcp.attach.host import AttachHost, AttachRefused
 from gateway_project.mcp.attach.relay import attach_to_gateway, relay_lines
-from gateway_project.mcp.conversation import Conversation, ConversationReplay
-from gateway_project.mcp.wire import ProtocolWire
+from gateway_project.mcp.wire import Conversation, ConversationReplay, ProtocolWire
 from tests.patience import PATIENCE_S
 
 
@@ -163,7 +162,7 @@ def test_an_incompatible_gateway_is_left_alone(tmp_path, user, exposure, environ
 
 
 def test_the_socket_of_a_dead_gateway_is_swept_away(tmp_path):
-    path = sockets.prepare_socket(tmp_path).with_name("1.sock")
+    path = hello.prepare_socket(tmp_path).with_name("1.sock")
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     assert attach_to_gateway(tmp_path, user="ann", exposure="meta", environ={}) is None
@@ -171,7 +170,7 @@ def test_the_socket_of_a_dead_gateway_is_swept_away(tmp_path):
 
 
 def test_a_gateway_that_is_too_busy_to_accept_keeps_its_socket(tmp_path):
-    path = sockets.prepare_socket(tmp_path).with_name("1.sock")
+    path = hello.prepare_socket(tmp_path).with_name("1.sock")
     with ExitStack() as waiting, socket.socket(socket.AF_UNIX) as busy:
         busy.bind(str(path))
         busy.listen(0)
@@ -190,8 +189,8 @@ def test_without_a_gateway_there_is_nothing_to_attach_to(tmp_path):
 
 def test_a_host_takes_its_socket_with_it(tmp_path):
     with Hosting(tmp_path):
-        assert len(sockets.find_sockets(tmp_path)) == 1
-    assert sockets.find_sockets(tmp_path) == ()
+        assert len(hello.find_sockets(tmp_path)) == 1
+    assert hello.find_sockets(tmp_path) == ()
 
 
 def test_a_client_is_handed_to_another_gateway_transparently(tmp_path):

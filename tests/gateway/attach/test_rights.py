@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway_project.mcp.attach.hosting import AttachedRights
+from gateway_project.mcp.attach.host import AttachedRights
 from gateway_project.readiness import NotReady, Readiness
 from tests.patience import PATIENCE_S
 from tests.upstream_calls import make_caller

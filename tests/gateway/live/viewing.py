@@ -18,7 +18,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import Notification
 from gateway_project.live.hub import Deliver, Hub, relay_from_database
 from gateway_project.live.routing import make_live_application
-from gateway_project.mcp.http.names import AllowedNames
+from gateway_project.mcp.http.request import AllowedNames
 from tests.patience import PATIENCE_S
 
 HOST = b"localhost:8420"

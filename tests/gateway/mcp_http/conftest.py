@@ -23,11 +23,10 @@ from gateway_project.access.active_token import ActiveToken, TokensUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.caller import Caller
 from gateway_project.mcp import callers
-from gateway_project.mcp.http import address, body, exchange, protocol, serve
-from gateway_project.mcp.http.access_log import AccessLog
-from gateway_project.mcp.http.application import Application
-from gateway_project.mcp.http.names import load_allowed_names
-from gateway_project.mcp.http.service import HttpService
+from gateway_project.mcp.http import address, exchange, messages, serve
+from gateway_project.mcp.http.gate import AccessLog
+from gateway_project.mcp.http.request import load_allowed_names
+from gateway_project.mcp.http.service import Application, HttpService
 from gateway_project.mcp.runtime import PreparedRuntime, RequestHandler
 from gateway_project.readiness import Gateway, Readiness
 from tests.patience import PATIENCE_S
@@ -230,7 +229,7 @@ async def listening(
     *,
     open_to_all: bool = False,
     hosts: str = "127.0.0.1,localhost",
-    connections: protocol.Connections | None = None,
+    connections: serve.Connections | None = None,
     handle: RequestHandler | None = None,
     run_wiring: Callable[[Readiness], Awaitable[None]] | None = None,
     otherwise: ASGIApp | None = None,
@@ -264,8 +263,8 @@ async def listening(
     configuration = uvicorn.Config(
         application,
         http=functools.partial(
-            protocol.BoundedProtocol,
-            connections=protocol.Connections() if connections is None else connections,
+            serve.BoundedProtocol,
+            connections=serve.Connections() if connections is None else connections,
         ),
         lifespan="on",
         ws="none",
@@ -334,8 +333,8 @@ def _no_watchdog(monkeypatch):
 def _patient(monkeypatch):
     """Have neither side wonder what became of the other, however long both stand still."""
     for module, name in (
-        (protocol, "HEADERS_TIMEOUT_S"),
-        (body, "CHUNK_TIMEOUT_S"),
+        (serve, "HEADERS_TIMEOUT_S"),
+        (messages, "CHUNK_TIMEOUT_S"),
         (exchange, "PING_INTERVAL_S"),
     ):
         monkeypatch.setattr(module, name, PATIENCE_S)

@@ -5,12 +5,12 @@ import logging
 import pytest
 from django.conf import settings as django_settings
 
-from gateway_project.mcp.http import access_log
-from gateway_project.mcp.http.access_log import AccessLog
+from gateway_project.mcp.http import gate
+from gateway_project.mcp.http.gate import AccessLog
 
 
 async def test_lines_are_written_together_and_the_last_ones_at_the_end(monkeypatch):
-    monkeypatch.setattr(access_log, "FLUSH_INTERVAL_S", 0.01)
+    monkeypatch.setattr(gate, "FLUSH_INTERVAL_S", 0.01)
     written, closed, turn = [], [], asyncio.Event()
 
     def write(lines):
@@ -31,7 +31,7 @@ async def test_lines_are_written_together_and_the_last_ones_at_the_end(monkeypat
 
 
 def test_queued_lines_are_bounded(monkeypatch):
-    monkeypatch.setattr(access_log, "MAX_BUFFERED", 3)
+    monkeypatch.setattr(gate, "MAX_BUFFERED", 3)
     written = []
     log = AccessLog(written.append, process="test")
     for _ in range(7):
@@ -41,7 +41,7 @@ def test_queued_lines_are_bounded(monkeypatch):
 
 @pytest.mark.parametrize(("level", "kept"), [(logging.INFO, 1), (logging.WARNING, 0)])
 async def test_access_lines_go_to_the_log_file_if_enabled(home, level, kept):
-    log = access_log.make_access_log(django_settings.FOREGATE, process="test")
+    log = gate.make_access_log(django_settings.FOREGATE, process="test")
     log.record({"user": "añn\nx"})
     before = logging.getLogger().level
     logging.getLogger().setLevel(level)

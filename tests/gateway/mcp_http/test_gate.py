@@ -6,7 +6,7 @@ import pytest
 
 from gateway_project.access import bearers
 from gateway_project.foundation.shares import Bound, Shares
-from gateway_project.mcp.http import body, gate
+from gateway_project.mcp.http import gate, messages
 from tests.gateway.mcp_http.conftest import (
     ACCEPT,
     LEGACY,
@@ -234,7 +234,9 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_read(monkeypatch
         for _ in range(10):
             yield b"x" * 500
 
-    monkeypatch.setattr(body, "hold_body", functools.partial(body.hold_body, max_bytes=1_000))
+    monkeypatch.setattr(
+        messages, "hold_body", functools.partial(messages.hold_body, max_bytes=1_000)
+    )
     async with listening() as gateway:
         headers = gateway.headers() | {"Content-Type": "application/json"}
         for content in (b"x" * 1_001, pieces()):
@@ -243,7 +245,7 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_read(monkeypatch
 
 
 async def test_a_body_that_never_ends_is_given_up(monkeypatch):
-    monkeypatch.setattr(body, "CHUNK_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(messages, "CHUNK_TIMEOUT_S", 0.05)
     never = asyncio.Event()
 
     async def pieces():
@@ -260,7 +262,7 @@ async def test_a_body_that_never_ends_is_given_up(monkeypatch):
 
 async def test_incomplete_bodies_count_as_open_requests(monkeypatch):
     monkeypatch.setattr(gate, "open_requests", Shares(Bound(total=4, each=1)))
-    hold, coming, rest = body.hold_body, asyncio.Event(), asyncio.Event()
+    hold, coming, rest = messages.hold_body, asyncio.Event(), asyncio.Event()
 
     def noticed(receive, **given):
         coming.set()
@@ -270,7 +272,7 @@ async def test_incomplete_bodies_count_as_open_requests(monkeypatch):
         yield b"{"
         await rest.wait()
 
-    monkeypatch.setattr(body, "hold_body", noticed)
+    monkeypatch.setattr(messages, "hold_body", noticed)
 
     async with listening() as gateway:
         headers = gateway.headers() | {"Content-Type": "application/json"}
@@ -351,8 +353,10 @@ async def test_each_request_of_a_session_is_handled_under_its_own_id():
 
 
 async def test_bodies_of_one_user_leave_room_for_others(monkeypatch):
-    monkeypatch.setattr(body, "UNCOUNTED_BYTES", 0)
-    monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=2_000, fraction=0.5)))
+    monkeypatch.setattr(messages, "UNCOUNTED_BYTES", 0)
+    monkeypatch.setattr(
+        messages, "body_bytes", Shares(Bound(total=4_000, each=2_000, fraction=0.5))
+    )
     text = "x" * 900
     async with listening() as gateway:
         hanging = asyncio.create_task((await gateway.call("hang", text=text)).__aenter__())
@@ -366,8 +370,10 @@ async def test_bodies_of_one_user_leave_room_for_others(monkeypatch):
 
 
 async def test_bytes_of_unknown_number_are_counted_as_they_come(monkeypatch):
-    monkeypatch.setattr(body, "UNCOUNTED_BYTES", 0)
-    monkeypatch.setattr(body, "body_bytes", Shares(Bound(total=4_000, each=1_000, fraction=1.0)))
+    monkeypatch.setattr(messages, "UNCOUNTED_BYTES", 0)
+    monkeypatch.setattr(
+        messages, "body_bytes", Shares(Bound(total=4_000, each=1_000, fraction=1.0))
+    )
 
     async def pieces():
         for _ in range(3):
@@ -377,4 +383,4 @@ async def test_bytes_of_unknown_number_are_counted_as_they_come(monkeypatch):
         headers = gateway.headers() | {"Content-Type": "application/json"}
         async with gateway.http.post(gateway.url, data=pieces(), headers=headers) as response:
             assert await code_of(response) == (429, "throttled")
-        assert len(body.body_bytes) == 0
+        assert len(messages.body_bytes) == 0

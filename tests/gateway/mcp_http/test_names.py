@@ -1,6 +1,6 @@
 import pytest
 
-from gateway_project.mcp.http.names import load_allowed_names
+from gateway_project.mcp.http.request import load_allowed_names
 
 
 def listed(hosts="localhost,127.0.0.1,[::1],.team.example", **values):

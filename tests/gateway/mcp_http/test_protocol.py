@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 
 from gateway_project.foundation.shares import Bound
-from gateway_project.mcp.http import protocol
+from gateway_project.mcp.http import serve
 from tests.gateway.mcp_http.conftest import listening, until
 from tests.patience import PATIENCE_S
 from tools.upstream.network import parse_networks
@@ -31,14 +31,14 @@ async def test_headers_without_end_are_refused():
     async with listening() as gateway:
         reader, writer = await connect(gateway)
         writer.write(b"POST /mcp HTTP/1.1\r\nx: ")
-        writer.write(b"x" * protocol.MAX_HEADER_BYTES)
+        writer.write(b"x" * serve.MAX_HEADER_BYTES)
         assert (await reader.readline()).startswith(b"HTTP/1.1 431 ")
         writer.close()
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST /mcp HTTP/1.1\r\nhost: localhost\r\n"])
 async def test_slow_headers_time_out(monkeypatch, sent):
-    monkeypatch.setattr(protocol, "HEADERS_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(serve, "HEADERS_TIMEOUT_S", 0.05)
     async with listening() as gateway:
         reader, writer = await connect(gateway)
         writer.write(sent)
@@ -98,7 +98,7 @@ class Visitors:
 
 
 async def test_idle_connections_give_way_to_new_ones():
-    connections = protocol.Connections(Bound(total=100, each=3, fraction=1.0))
+    connections = serve.Connections(Bound(total=100, each=3, fraction=1.0))
     async with listening(connections=connections) as gateway, Visitors(gateway) as visitors:
         idle = [await visitors.come() for _ in range(3)]
         await until(lambda: len(connections) == 3)
@@ -108,7 +108,7 @@ async def test_idle_connections_give_way_to_new_ones():
 
 
 async def test_connections_that_were_never_used_give_way_first():
-    connections = protocol.Connections(Bound(total=100, each=2, fraction=1.0))
+    connections = serve.Connections(Bound(total=100, each=2, fraction=1.0))
     async with listening(connections=connections) as gateway, Visitors(gateway) as visitors:
         reader, writer = await visitors.come()
         for _ in range(2):
@@ -121,7 +121,7 @@ async def test_connections_that_were_never_used_give_way_first():
 
 
 async def test_an_address_whose_connections_are_all_in_use_may_still_probe():
-    connections = protocol.Connections(Bound(total=100, each=1, fraction=1.0))
+    connections = serve.Connections(Bound(total=100, each=1, fraction=1.0))
     async with listening(connections=connections) as gateway, Visitors(gateway) as visitors:
         hanging = asyncio.create_task((await gateway.call("hang")).__aenter__())
         await gateway.handled.began.wait()
@@ -132,7 +132,7 @@ async def test_an_address_whose_connections_are_all_in_use_may_still_probe():
 
 
 async def test_a_connection_that_ends_leaves_its_place():
-    connections = protocol.Connections()
+    connections = serve.Connections()
     async with listening(connections=connections) as gateway:
         async with Visitors(gateway) as visitors:
             assert [await visitors.ask() for _ in range(3)] == [200] * 3
@@ -158,7 +158,7 @@ class FakeTransport:
 
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_one_address_leaves_room_for_others(is_busy):
-    connections = protocol.Connections(Bound(total=10, each=10, fraction=1.0))
+    connections = serve.Connections(Bound(total=10, each=10, fraction=1.0))
     greedy = [FakeTransport("192.0.2.1", port) for port in range(12)]
     for transport in greedy:
         if connections.admit(transport) and is_busy:
@@ -168,7 +168,7 @@ def test_one_address_leaves_room_for_others(is_busy):
 
 
 def test_if_the_process_is_full_the_address_with_most_idle_connections_makes_room():
-    connections = protocol.Connections(Bound(total=3, each=3, fraction=9.0))
+    connections = serve.Connections(Bound(total=3, each=3, fraction=9.0))
     first, second, other = (FakeTransport(f"192.0.2.{n}", n) for n in (1, 1, 2))
     assert all(map(connections.admit, (other, first, second)))
     assert connections.admit(FakeTransport("192.0.2.3", 3))
@@ -176,7 +176,7 @@ def test_if_the_process_is_full_the_address_with_most_idle_connections_makes_roo
 
 
 def test_connections_of_a_proxy_are_those_of_many_people():
-    connections = protocol.Connections(
+    connections = serve.Connections(
         Bound(total=10, each=2, fraction=1.0), proxies=parse_networks("192.0.2.0/24")
     )
     transports = [FakeTransport("192.0.2.1", port) for port in range(10)]
@@ -193,11 +193,11 @@ async def test_a_websocket_keeps_the_place_of_its_connection_until_it_ends():
             await send({"type": "websocket.accept"})
             await receive()
 
-    connections = protocol.Connections()
+    connections = serve.Connections()
     configuration = uvicorn.Config(
         application,
-        http=functools.partial(protocol.BoundedProtocol, connections=connections),
-        ws=functools.partial(protocol.BoundedWebSocket, connections=connections),
+        http=functools.partial(serve.BoundedProtocol, connections=connections),
+        ws=functools.partial(serve.BoundedWebSocket, connections=connections),
         lifespan="off",
         log_config=None,
     )

@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from gateway_project.foundation.shares import Bound
-from gateway_project.mcp.http import request_threads
+from gateway_project.mcp.http import service
 from gateway_project.mcp.http.answers import RequestRejected
-from gateway_project.mcp.http.request_threads import RequestThreads
+from gateway_project.mcp.http.service import RequestThreads
 from tests.gateway.mcp_http.conftest import until
 
 
@@ -39,7 +39,7 @@ class Room:
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    monkeypatch.setattr(request_threads, "REQUESTS", Bound(total=3, each=3, fraction=1.0))
+    monkeypatch.setattr(service, "REQUESTS", Bound(total=3, each=3, fraction=1.0))
 
 
 async def test_one_holder_leaves_places_for_others_and_the_waiting_take_turns():
@@ -84,7 +84,7 @@ async def test_the_privileged_get_a_place_that_is_left_for_others():
 
 
 async def test_a_holder_with_too_many_waiting_requests_is_refused(monkeypatch):
-    monkeypatch.setattr(request_threads, "MAX_WAITING", 1)
+    monkeypatch.setattr(service, "MAX_WAITING", 1)
     async with asyncio.TaskGroup() as group:
         room = Room(group)
         for _ in range(3):

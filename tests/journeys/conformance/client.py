@@ -18,9 +18,9 @@ from typing import Any
 import django
 
 from tests.upstream_calls import SOMEBODY, call_tool, send_request
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 from tools.upstream.result import UpstreamResult
 from tools.upstream.spec import ServerSpec
 
@@ -106,7 +106,7 @@ async def ask_in_results(pool: UpstreamPool, context: Mapping[str, Any]) -> None
 
 async def every_tool(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
     """Call each tool that is listed, with as little as it requires."""
-    for tool in await pool.list_tools(NAME):
+    for tool in (await pool.list_tools(NAME)).tools:
         schema = tool.input_schema
         fields = schema.get("properties", {})
         given = {
@@ -128,7 +128,7 @@ async def everything(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
 
 async def given_calls(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
     """Make the calls that the suite names."""
-    listed = {tool.name for tool in await pool.list_tools(NAME)}
+    listed = {tool.name for tool in (await pool.list_tools(NAME)).tools}
     for wanted in context.get("toolCalls", []):
         if wanted["name"] in listed:
             await attempt(pool, wanted["name"], **wanted.get("arguments") or {})
@@ -136,7 +136,7 @@ async def given_calls(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
 
 async def echo_schema(pool: UpstreamPool, context: Mapping[str, Any]) -> None:
     """Send back a schema as it was listed."""
-    listed = {tool.name: tool for tool in await pool.list_tools(NAME)}
+    listed = {tool.name: tool for tool in (await pool.list_tools(NAME)).tools}
     schema = listed["json_schema_2020_12_tool"].input_schema
     await call(pool, "json_schema_echo", schema=schema)
 
@@ -164,7 +164,7 @@ async def sign_in_and_call(url: str, context: Mapping[str, Any]) -> None:
 
     async with signing_in.person(url, context) as person:
         pool, name = person.pool, person.server.name
-        for tool in list(await person.doing(lambda: pool.list_tools(name)))[:1]:
+        for tool in (await person.doing(lambda: pool.list_tools(name))).tools[:1]:
             await person.doing(partial(call_tool, pool, name, tool.name, {}, downstream=USER))
 
 

@@ -8,7 +8,7 @@ from tests.factories import ServerFactory
 from tests.tools.store.registrations import AT, REMOTE, register, remote, specs
 from tools.models import Server
 from tools.store import items, launches, servers, sign_ins
-from tools.upstream.output_tail import MAX_LINES
+from tools.upstream.output import MAX_LINES
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_S
 from tests.upstream_calls import make_caller
 from tools.upstream import process, reap
 from tools.upstream.breaker import RetryPolicy
-from tools.upstream.downstream import Downstream
+from tools.upstream.request import Downstream
 from tools.upstream.spec import ServerSpec
 from tools.upstream.status import ServerState, ServerStatus
 

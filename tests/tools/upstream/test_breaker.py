@@ -5,8 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.upstream.breaker import RetryPolicy, ServerHealth
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import RetryPolicy, ServerHealth, UpstreamEnvironment
 from tools.upstream.errors import UpstreamError
 
 POLICY = RetryPolicy(threshold=3, base_s=1.0, cap_s=8.0, open_s=30.0, open_cap_s=100.0)

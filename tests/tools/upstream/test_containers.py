@@ -38,7 +38,7 @@ async def main():
     spec = ServerSpec(name="s", command=command, args=tuple(args), env=json.loads(sys.argv[1]))
     async with UpstreamPool([spec]) as pool:
         result = await call_tool(pool, "s", "about", {})
-        print(result.content[0].text, flush=True)
+        print(result.raw["content"][0]["text"], flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -73,7 +73,9 @@ def contained(engine: dict[str, str], command: str = "docker", *options: str) ->
 
 
 async def find_pid(pool: UpstreamPool) -> int:
-    about: dict[str, Any] = json.loads((await call_tool(pool, "s", "about", {})).content[0].text)
+    about: dict[str, Any] = json.loads(
+        (await call_tool(pool, "s", "about", {})).raw["content"][0]["text"]
+    )
     return int(about["pid"])
 
 

@@ -1,12 +1,12 @@
 """Requests carry what the protocol of their server wants around them."""
 
 import pytest
-from mcp_types import Tool
 
-from tools.upstream.downstream import Downstream
-from tools.upstream.envelope import RequestEnvelope
+from tools.definition import Definition
+from tools.upstream.handshake import RequestEnvelope
 from tools.upstream.in_flight import UpstreamRequest
-from tools.upstream.peer import ServerPeer
+from tools.upstream.request import Downstream
+from tools.upstream.status import ServerPeer
 
 MODERN = ServerPeer(era="modern", protocol_version="2026-07-28")
 LEGACY = ServerPeer(era="legacy", protocol_version="2025-06-18")
@@ -19,7 +19,7 @@ def request(method="tools/call", params=None, **values):
 
 
 def tool(**properties):
-    return Tool(name="t", input_schema={"type": "object", "properties": properties})
+    return Definition(name="t", input_schema={"type": "object", "properties": properties})
 
 
 async def report(progress, total, message): ...

@@ -11,9 +11,8 @@ from gateway_project.foundation.caller import GATEWAY
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
 from tools.upstream import listen
-from tools.upstream.client import ClientProfile
 from tools.upstream.errors import ConnectionLost
-from tools.upstream.in_flight import InFlightRequests
+from tools.upstream.in_flight import ClientProfile, InFlightRequests
 from tools.upstream.listen import SubscriptionListener
 
 ID = "io.modelcontextprotocol/subscriptionId"

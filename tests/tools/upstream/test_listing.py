@@ -25,7 +25,7 @@ async def gather(pages: dict[str | None, Any], **limits: int) -> ToolListing:
 
 
 def names(listing: ToolListing) -> list[str]:
-    return [each.name for each in listing]
+    return [each.name for each in listing.tools]
 
 
 async def test_all_pages_are_gathered_in_order():
@@ -43,9 +43,9 @@ async def test_all_pages_are_gathered_in_order():
 
 async def test_a_listing_is_the_sequence_of_its_tools():
     listing = await gather({None: {"tools": [tool("a"), tool("b")]}})
-    assert len(listing) == 2
-    assert listing[0].name == "a"
-    assert [each.name for each in listing[1:]] == ["b"]
+    assert len(listing.tools) == 2
+    assert listing.tools[0].name == "a"
+    assert [each.name for each in listing.tools[1:]] == ["b"]
 
 
 async def test_a_cursor_that_comes_back_ends_the_listing_as_incomplete():
@@ -85,7 +85,7 @@ async def test_of_two_tools_with_one_name_the_first_counts():
         {None: {"tools": [tool("a", description="1"), tool("b"), tool("a", description="2")]}}
     )
     assert names(listing) == ["a", "b"]
-    assert listing[0].description == "1"
+    assert listing.tools[0].description == "1"
     assert listing.complete
     assert listing.problems == ("tool 'a' is listed more than once; the first counts",)
 
@@ -108,8 +108,9 @@ async def test_a_server_that_reads_no_cursors_has_one_page(cursor):
 )
 async def test_a_malformed_optional_part_costs_no_tool(odd, ignored):
     listing = await gather({None: {"tools": [tool("a", title="A", **odd)]}})
-    assert listing[0].title == "A"
-    assert all(getattr(listing[0], key) is None for key in ("icons", "output_schema", "meta"))
+    assert listing.tools[0].title == "A"
+    assert not listing.tools[0].extras.keys() & {"icons", "_meta"}
+    assert listing.tools[0].output_schema is None
     assert listing.problems[0].startswith(f"tool 'a': {ignored}")
     assert listing.problems[0].endswith("; that is ignored")
 
@@ -117,14 +118,28 @@ async def test_a_malformed_optional_part_costs_no_tool(odd, ignored):
 async def test_of_annotations_only_what_is_malformed_is_ignored():
     hints = {"title": 7, "destructiveHint": True, "readOnlyHint": "maybe"}
     listing = await gather({None: {"tools": [tool("a", annotations=hints)]}})
-    said = listing[0].annotations
-    assert (said.title, said.destructive_hint, said.read_only_hint) == (None, True, None)
+    assert listing.tools[0].annotations == {"destructiveHint": True}
+
+
+@pytest.mark.parametrize(
+    ("listed", "title", "annotations"),
+    [
+        ({}, "", {}),
+        ({"title": "A"}, "A", {}),
+        ({"annotations": {"title": "B"}}, "B", {"title": "B"}),
+        ({"title": "A", "annotations": {"title": "B"}}, "A", {"title": "B"}),
+        ({"annotations": {"readOnlyHint": True}}, "", {"readOnlyHint": True}),
+    ],
+)
+async def test_a_tool_s_title_may_stand_among_its_hints(listed, title, annotations):
+    (said,) = (await gather({None: {"tools": [tool("a", **listed)]}})).tools
+    assert (said.title, said.annotations, said.description) == (title, annotations, "")
 
 
 @pytest.mark.parametrize("schema", [{}, {"inputSchema": None}, {"inputSchema": []}])
 async def test_a_tool_without_a_schema_takes_any_arguments(schema):
     listing = await gather({None: {"tools": [{"name": "a", **schema}]}})
-    assert listing[0].input_schema == {"type": "object"}
+    assert listing.tools[0].input_schema == {"type": "object"}
 
 
 async def test_a_malformed_tool_is_left_out_alone():
@@ -217,7 +232,7 @@ async def test_a_listing_larger_than_it_may_be_is_cut():
         for n in range(9)
     }
     listing = await gather(pages, max_listing_bytes=100)
-    assert 1 < len(listing) < 9
+    assert 1 < len(listing.tools) < 9
     assert not listing.complete
     assert "more than 100 bytes" in listing.problems[0]
 
@@ -261,7 +276,7 @@ async def test_what_the_sdk_does_not_know_is_kept_too():
     listing = await gather(
         {None: {"tools": [tool("a", annotations=hints, gone=None, **more), tool("b")]}}
     )
-    first, second = listing
+    first, second = listing.tools
     assert first.extras == {**more, "annotations": {"vendorHint": "v"}}
     assert second.extras == {}
     assert listing.problems == ()
@@ -281,7 +296,7 @@ async def test_metadata_out_of_bounds_is_ignored_the_icons_first():
         },
         max_extras_bytes=1_000,
     )
-    assert [sorted(each.extras) for each in listing] == [["_meta"], ["_meta"], ["icons"]]
+    assert [sorted(each.extras) for each in listing.tools] == [["_meta"], ["_meta"], ["icons"]]
     assert listing.problems[0] == (
         "tool 'a': icons: with it there is more than 1,000 bytes of metadata; that is ignored"
     )

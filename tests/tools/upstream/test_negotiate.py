@@ -13,7 +13,7 @@ from mcp_types.version import LATEST_MODERN_VERSION
 
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import LONG_S, SERVERS, SOON, eventually, legacy
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, restart
 from tools.upstream import handshake as module
 from tools.upstream.errors import (
     ConnectTimedOut,
@@ -28,9 +28,9 @@ from tools.upstream.handshake import (
     negotiate,
     parse_discovery,
 )
-from tools.upstream.peer import ServerPeer
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
+from tools.upstream.status import ServerPeer
 
 MODERN = DiscoverResult(
     supported_versions=[LATEST_MODERN_VERSION],
@@ -213,7 +213,7 @@ async def test_a_server_known_as_modern_gets_all_the_time_it_wants():
 
 
 async def asked(pool: UpstreamPool) -> list[str]:
-    return json.loads((await call_tool(pool, "legacy", "methods", {})).content[0].text)
+    return json.loads((await call_tool(pool, "legacy", "methods", {})).raw["content"][0]["text"])
 
 
 HANDSHAKE = ["initialize", "notifications/initialized", "tools/call"]
@@ -232,7 +232,7 @@ async def test_a_legacy_server_is_probed_once_and_then_never_again(reaction, fir
     async with UpstreamPool([legacy(options=(f"unknown={reaction}",))]) as pool:
         assert await asked(pool) == first
         assert pool.list_statuses()["legacy"].restarts == 0
-        await pool.restart("legacy")
+        await restart(pool, "legacy")
         assert await asked(pool) == HANDSHAKE
 
 
@@ -290,7 +290,7 @@ async def test_a_server_that_refuses_a_version_is_asked_for_older_ones_and_then_
         versions = (tmp_path / "asked").read_text().split()
         assert versions[0] == "2025-11-25"
         assert versions[-1] == "2025-03-26"
-        await pool.restart("legacy")
+        await restart(pool, "legacy")
         assert await asked(pool)
         assert (tmp_path / "asked").read_text().split() == [*versions, "2025-03-26"]
 

@@ -11,11 +11,11 @@ from tests.servers.http_legacy import LegacyServer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import LONG_S, SOON, curious, eventually
 from tests.tools.upstream.http.conftest import remote, text
-from tests.upstream_calls import SOMEBODY, call_tool, send_request
+from tests.upstream_calls import SOMEBODY, call_tool, restart, send_request
 from tools.upstream import connection as module
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import ServerExited, UpstreamRefused
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 
 SET_LEVEL = "logging/setLevel"
 LISTS = ("resources/list", "resources/templates/list", "prompts/list")
@@ -24,7 +24,7 @@ LOUD = Downstream(log_level="info")
 
 async def told(pool: UpstreamPool) -> dict:
     return json.loads(
-        (await call_tool(pool, "curious", "told", {}, downstream=LOUD)).content[0].text
+        (await call_tool(pool, "curious", "told", {}, downstream=LOUD)).raw["content"][0]["text"]
     )
 
 
@@ -33,7 +33,7 @@ async def test_a_call_goes_on_where_the_server_refuses_to_set_its_log_level():
         async with UpstreamPool([curious(f"refuses={SET_LEVEL}")]) as pool:
             for _ in range(2):
                 assert (await told(pool))["levels"] == []
-            await pool.restart("curious")
+            await restart(pool, "curious")
             assert (await told(pool))["levels"] == []
     failed = [entry for entry in logs if entry["event"] == "server.optional_request_failed"]
     assert [entry["method"] for entry in failed] == [SET_LEVEL] * 2  # once in each life

@@ -14,18 +14,18 @@ from tests.tools.upstream.conftest import (
     script,
     stateless,
 )
-from tests.upstream_calls import SOMEBODY, call_tool, make_caller, send_request
+from tests.upstream_calls import SOMEBODY, call_tool, make_caller, restart, send_request
 from tools.upstream import changes
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import UpstreamError, UpstreamRefused
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 
 INQUIRING = script("inquiring.py")
 
 
 async def told(pool: UpstreamPool) -> Any:
-    return json.loads((await call_tool(pool, "curious", "told", {})).content[0].text)
+    return json.loads((await call_tool(pool, "curious", "told", {})).raw["content"][0]["text"])
 
 
 async def test_a_listing_holds_all_pages_with_every_field_and_says_what_is_wrong():
@@ -47,14 +47,14 @@ async def test_a_server_need_not_know_templates_nor_what_it_does_not_offer():
         assert (await pool.list_items("curious", "templates", caller=SOMEBODY)).items == ()
         for kind in ("resources", "templates", "prompts"):
             assert (await pool.list_items("legacy", kind, caller=SOMEBODY)).items == ()
-        assert json.loads((await call_tool(pool, "legacy", "methods", {})).content[0].text)[
-            -1
-        ] == ("tools/call")
+        assert json.loads(
+            (await call_tool(pool, "legacy", "methods", {})).raw["content"][0]["text"]
+        )[-1] == ("tools/call")
 
 
 async def test_tools_are_asked_for_even_if_a_server_forgets_to_offer_them():
     async with UpstreamPool([curious("without=tools,prompts")]) as pool:
-        assert len(await pool.list_tools("curious")) > 0
+        assert len((await pool.list_tools("curious")).tools) > 0
         assert (await pool.list_items("curious", "prompts", caller=SOMEBODY)).items == ()
 
 
@@ -74,7 +74,7 @@ async def test_capabilities_are_known_once_a_server_was_connected():
             "subscribe": True,
             "listChanged": True,
         }
-        await pool.restart("curious")
+        await restart(pool, "curious")
         assert "prompts" in pool.get_capabilities("curious")
 
 
@@ -116,7 +116,7 @@ async def test_a_legacy_server_is_subscribed_to_once_for_all_and_again_when_it_s
         await eventually(lambda: updated == [("curious", "test://1", {two.client_key})])
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
-        await pool.restart("curious")
+        await restart(pool, "curious")
         await eventually(lambda: len(updated) == 2)  # it may have changed in between
         assert (await told(pool))["followed"] == [["subscribe", "test://1"]]
 
@@ -183,7 +183,7 @@ async def test_a_modern_server_is_told_what_the_client_of_each_request_can_do():
     async with UpstreamPool([stateless()]) as pool:
         meta = {"traceparent": "00-1", "progressToken": 7, "vendor/x": [1]}
         result = await call_tool(pool, "stateless", "meta", {}, meta=meta, **person.options)
-        sent = json.loads(result.content[0].text)
+        sent = json.loads(result.raw["content"][0]["text"])
         await call_tool(pool, "stateless", "complain", {}, **person.options)
     protocol = "io.modelcontextprotocol/"
     assert sent.pop(protocol + "clientInfo")["name"] == "foregate"
@@ -222,4 +222,4 @@ async def test_a_modern_server_that_needs_input_gets_it_by_another_call():
             request_state=first.raw["requestState"],
         )
     assert not second.is_interim
-    assert second.content[0].text == "hello Ann"
+    assert second.raw["content"][0]["text"] == "hello Ann"

@@ -15,7 +15,7 @@ from tests.tools.upstream.conftest import (
     legacy,
     script,
 )
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, restart
 from tools.upstream import changes
 from tools.upstream.errors import (
     CallTimedOut,
@@ -32,7 +32,7 @@ from tools.upstream.spec import INHERITED_VARIABLES, ServerSpec
 
 
 def text(result) -> str:
-    return result.content[0].text
+    return result.raw["content"][0]["text"]
 
 
 async def about(pool: UpstreamPool, name: str = "legacy") -> dict:
@@ -48,14 +48,14 @@ async def test_both_eras_of_servers_list_and_answer():
         assert versions == {"legacy": "2025-11-25", "modern": "2026-07-28"}
         for name, instructions in (("legacy", "Be kind."), ("modern", "Call echo.")):
             listing = await pool.list_tools(name)
-            assert "echo" in {tool.name for tool in listing}
-            assert listing.instructions == instructions
-            assert listing.server_info.name == name
+            assert "echo" in {tool.name for tool in listing.tools}
+            assert listing.peer.instructions == instructions
+            assert listing.peer.info.name == name
             assert text(await call_tool(pool, name, "echo", {"text": "hi"})) == "hi"
         await call_tool(pool, "modern", "grow", {})
         await call_tool(pool, "legacy", "flood", {"count": 3})
         await eventually(lambda: set(changed) == {"modern", "legacy"})
-        assert "grown" in {tool.name for tool in await pool.list_tools("modern")}
+        assert "grown" in {tool.name for tool in (await pool.list_tools("modern")).tools}
         with pytest.raises(CallTimedOut):
             await call_tool(pool, "modern", "hang", {}, timeout_s=0.05)
         assert (
@@ -68,7 +68,7 @@ async def test_real_servers_answer():
     async with UpstreamPool(
         [ServerSpec(name="time", command=legacy().command, args=args)]
     ) as pool:
-        names = [tool.name for tool in await pool.list_tools("time")]
+        names = [tool.name for tool in (await pool.list_tools("time")).tools]
         assert names == ["get_current_time", "convert_time"]
         result = await call_tool(pool, "time", "get_current_time", {"timezone": "UTC"})
     assert json.loads(text(result))["timezone"] == "UTC"
@@ -306,7 +306,7 @@ async def test_an_unknown_server_is_named():
         with pytest.raises(UnknownServer, match="server 'x'"):
             await call_tool(pool, "x", "y", {})
         with pytest.raises(UnknownServer):
-            await pool.restart("x")
+            await restart(pool, "x")
         assert list(await pool.warm_up("x")) == ["x"]
 
 
@@ -343,7 +343,7 @@ async def test_a_restart_replaces_the_process_and_fails_what_is_in_flight():
         old = await about(pool)
         call = asyncio.ensure_future(call_tool(pool, "legacy", "hang", {}))
         await eventually(lambda: pool.list_statuses()["legacy"].calls_in_flight == 1)
-        await pool.restart("legacy")
+        await restart(pool, "legacy")
         with pytest.raises(ServerStopped):
             await call
         assert gone(old["pid"])
@@ -380,7 +380,7 @@ async def test_closing_ends_also_what_was_about_to_be_replaced():
 async def test_a_restart_before_the_first_start_is_a_start():
     async with UpstreamPool([legacy()]) as pool:
         waiting = asyncio.ensure_future(call_tool(pool, "legacy", "echo", {"text": "x"}))
-        await pool.restart("legacy")
+        await restart(pool, "legacy")
         assert text(await call_tool(pool, "legacy", "echo", {"text": "x"})) == "x"
         await asyncio.wait({waiting})
         assert isinstance(waiting.exception(), ServerStopped | None)

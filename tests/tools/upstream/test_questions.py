@@ -10,12 +10,11 @@ from mcp.shared.exceptions import MCPError
 from tests.tools.upstream.conftest import LONG_S, Person, curious, eventually
 from tests.upstream_calls import SOMEBODY, call_tool
 from tools import ui_pages
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
 from tools.upstream.in_flight import InFlightRequest
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.pool import UpstreamPool
-from tools.upstream.request import UpstreamRequest
+from tools.upstream.request import Downstream, UpstreamRequest
 
 FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
 ACCEPTED = {"action": "accept", "content": {"name": "Ann"}, "kept": None}
@@ -31,7 +30,7 @@ async def call(
 ) -> Any:
     whose = of.options if of else {}
     result = await call_tool(pool, "curious", tool, arguments or {}, **whose, **options)
-    return json.loads(result.content[0].text)
+    return json.loads(result.raw["content"][0]["text"])
 
 
 @pytest.mark.parametrize(
@@ -218,7 +217,7 @@ async def test_a_call_may_ask_only_so_often():
 
 @pytest.mark.parametrize("params", [{"message": "x" * 2_000}, {"message": [[]]}])
 async def test_a_question_that_is_too_large_or_too_deep_is_not_passed_on(params, monkeypatch):
-    monkeypatch.setattr("tools.upstream.questions.MAX_DEPTH", 2)
+    monkeypatch.setattr("tools.upstream.inbound.MAX_DEPTH", 2)
     person = Person({})
     question = {"method": "elicitation/create", "params": params}
     async with UpstreamPool([curious()], limits=UpstreamLimits(max_question_bytes=1_000)) as pool:
@@ -288,5 +287,5 @@ async def test_undelivered_notices_are_dropped_and_the_result_still_arrives():
     async with UpstreamPool([curious()], limits=UpstreamLimits(max_queued_notices=10)) as pool:
         of = Downstream(tell=tell, log_level="error")
         result = await call_tool(pool, "curious", "say", {"notifications": said}, downstream=of)
-        assert json.loads(result.content[0].text) == "said"
+        assert json.loads(result.raw["content"][0]["text"]) == "said"
     assert len(taken) == 1

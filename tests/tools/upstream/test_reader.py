@@ -11,7 +11,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest
 from tools.upstream.errors import MessageTooLarge, ProtocolViolation, UpstreamError
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.nesting import measure_value
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.reader import MessageReader
 from tools.upstream.wire import Wire
 

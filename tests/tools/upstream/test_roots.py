@@ -8,7 +8,7 @@ import pytest
 
 from gateway_project.foundation.caller import GATEWAY
 from tests.tools.upstream.conftest import Person, curious, eventually
-from tests.upstream_calls import call_tool, send_request
+from tests.upstream_calls import call_tool, restart, send_request
 from tools.upstream.pool import UpstreamPool
 
 ASK = {"method": "roots/list"}
@@ -27,7 +27,7 @@ def people() -> list[Person]:
 async def call(pool: UpstreamPool, tool: str, person: Person | None = None, **arguments: Any):
     whose = person.options if person else {}
     result = await call_tool(pool, "curious", tool, arguments, **whose)
-    return json.loads(result.content[0].text)
+    return json.loads(result.raw["content"][0]["text"])
 
 
 async def test_a_server_knows_the_roots_of_each_client_before_its_first_call(people):
@@ -102,7 +102,7 @@ async def test_a_restarted_server_is_known_to_ask(people):
     ann, bob = people
     async with UpstreamPool([curious()]) as pool:
         await call(pool, "ask", ann, **ASK)
-        await pool.restart("curious")
+        await restart(pool, "curious")
         assert await call(pool, "ask", bob, **ASK) == folder("bob")
         assert pool.get_status("curious").sessions == 1
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.upstream.lines import KEPT_EDGE_BYTES
-from tools.upstream.salvage import MAX_PARSED_BYTES, BadLine, examine_ends, examine_line
+from tools.upstream.parse import MAX_PARSED_BYTES, BadLine, examine_ends, examine_line
 
 ANSWER, MESSAGE, TEXT = BadLine(kind="answer"), BadLine(kind="message"), BadLine(kind="text")
 

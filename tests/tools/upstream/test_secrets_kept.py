@@ -10,14 +10,13 @@ from gateway_project.foundation.redaction import Redactor
 from tests.fakes import FakePins
 from tests.tools.upstream.conftest import ENCODED, SOON, Person, legacy
 from tests.upstream_calls import call_tool
-from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.errors import ServerExited, SpawnFailed, UpstreamRefused
-from tools.upstream.known_secrets import collect_known_secrets
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.redact_definitions import redact_definition
 from tools.upstream.spec import ServerSpec, resolve_launch
+from tools.upstream.written_secrets import collect_known_secrets
 
 SECRET = 'S3cr3t/"val+ue"=é'
 VARIABLE = {"ACME_TOKEN": SECRET}
@@ -46,7 +45,7 @@ async def test_a_result_stays_as_it_came_and_what_is_quoted_from_it_is_redacted(
         result = await call_tool(
             pool, "legacy", "betray", {"variable": "ACME_TOKEN", "by": "result"}
         )
-    text = result.content[0].text
+    text = result.raw["content"][0]["text"]
     assert result.is_error
     assert SECRET in text
     assert result.redact(text) == "bad credentials <[redacted]>"
@@ -57,8 +56,8 @@ async def test_a_secret_in_instructions_and_definitions_reaches_no_catalogue():
     async with UpstreamPool([legacy(env=VARIABLE, options=options)]) as pool:
         listing = await pool.list_tools("legacy")
         status = pool.list_statuses()["legacy"]
-    assert listing.instructions == "Sign in with [redacted]."
-    assert [(tool.title, tool.description) for tool in listing] == [
+    assert listing.peer.instructions == "Sign in with [redacted]."
+    assert [(tool.title, tool.description) for tool in listing.tools] == [
         ("[redacted]", "Signs in with [redacted].")
     ]
     assert SECRET not in repr((listing, status))
@@ -108,14 +107,14 @@ def test_only_texts_of_a_definition_lose_a_secret_and_names_that_calls_need_stay
 async def test_a_tool_whose_definition_holds_a_secret_is_called_as_it_was_pinned():
     spec = legacy(env=VARIABLE, options=("tools=betraying",))
     async with UpstreamPool([spec]) as pool:
-        pins = {tool.name: to_definition(tool).hash for tool in await pool.list_tools("legacy")}
+        pins = {tool.name: tool.hash for tool in (await pool.list_tools("legacy")).tools}
     changed = []
     async with UpstreamPool([spec]) as pool:
         pinned = PinnedUpstream(
             pool, catalogue=lambda: FakePins(hashes=pins), on_changed=changed.append
         )
         result = await call_tool(pinned, "legacy", "echo", {"text": SECRET})
-    assert result.content[0].text == SECRET
+    assert result.raw["content"][0]["text"] == SECRET
     assert not changed
 
 

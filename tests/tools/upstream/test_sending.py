@@ -26,7 +26,7 @@ from tools.upstream.pool import UpstreamPool
 
 
 def text(result):
-    return result.content[0].text
+    return result.raw["content"][0]["text"]
 
 
 async def test_a_request_beyond_the_cap_is_not_sent():

@@ -20,7 +20,7 @@ from tests.tools.upstream.conftest import (
     legacy,
     stateless,
 )
-from tests.upstream_calls import SOMEBODY, call_tool, make_caller, send_request
+from tests.upstream_calls import SOMEBODY, call_tool, make_caller, restart, send_request
 from tools import ui_pages
 from tools.upstream.errors import ServerExited, TooManySessions
 from tools.upstream.limits import UpstreamLimits
@@ -32,7 +32,7 @@ ANN, BOB, CARL, DORA = (make_caller(name) for name in ("ann", "bob", "carl", "do
 
 async def pid(pool: UpstreamPool, of: Caller, name: str = "legacy") -> int:
     result = await call_tool(pool, name, "about", {}, caller=of)
-    return int(json.loads(result.content[0].text)["pid"])
+    return int(json.loads(result.raw["content"][0]["text"])["pid"])
 
 
 async def test_each_caller_has_a_server_of_its_own_and_keeps_it():
@@ -67,7 +67,7 @@ async def test_a_callers_own_server_is_told_what_this_caller_can_be_asked():
     person = Person({}, name="ann", capabilities={**able, "experimental": {"x": {}}})
     async with UpstreamPool([curious(session="per_caller")]) as pool:
         result = await call_tool(pool, "curious", "told", {}, **person.options)
-    told = json.loads(result.content[0].text)["client"]
+    told = json.loads(result.raw["content"][0]["text"])["client"]
     shown = {ui_pages.EXTENSION: ui_pages.CLIENT_SETTINGS}
     assert told == {**able, "extensions": {**able["extensions"], **shown}}
 
@@ -78,7 +78,7 @@ async def test_callers_of_own_servers_are_asked_each_for_themselves():
 
     async def answer(pool: UpstreamPool, person: Person) -> Any:
         result = await call_tool(pool, "curious", "ask", question, **person.options)
-        return json.loads(result.content[0].text)
+        return json.loads(result.raw["content"][0]["text"])
 
     async with UpstreamPool([curious(session="per_caller")]) as pool, asyncio.TaskGroup() as group:
         waiting = group.create_task(
@@ -171,7 +171,7 @@ async def test_a_callers_own_server_ends_when_it_was_not_used_for_long():
 async def test_a_changed_entry_ends_all_sessions_and_a_restart_too():
     async with UpstreamPool([OWN]) as pool:
         before = [await pid(pool, of) for of in (ANN, DORA)]
-        await pool.restart("legacy")
+        await restart(pool, "legacy")
         assert all(map(gone, before))
         before = [await pid(pool, of) for of in (ANN, DORA)]
         pool.set_servers([legacy()])
@@ -187,7 +187,7 @@ async def test_a_stateless_server_is_stopped_when_idle_and_starts_at_its_next_us
         await seen.until("stateless", "idle")
         assert gone(ended)
         result = await call_tool(pool, "stateless", "echo", {"text": "again"})
-        assert result.content[0].text == "again"
+        assert result.raw["content"][0]["text"] == "again"
         status = pool.get_status("stateless")
         assert (status.restarts, status.last_error) == (0, "")
     assert "backoff" not in seen.states("stateless")
@@ -201,7 +201,7 @@ async def test_a_server_stopped_while_idle_ends_cleanly_and_starts_on_next_use()
         ended = pool.get_status("x").pid
         pool.stop_if_unused("x")
         result = await call_tool(pool, "x", "echo", {"text": "again"})
-        assert result.content[0].text == "again"
+        assert result.raw["content"][0]["text"] == "again"
         assert gone(ended)
         assert pool.get_status("x").last_error == ""
     assert not {"backoff", "open", "failed"} & set(seen.states("x"))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import eventually
-from tools.upstream.supervisor_context import StartSlots
+from tools.upstream.starts import StartSlots
 
 
 async def test_no_more_than_the_limit_start_at_once():

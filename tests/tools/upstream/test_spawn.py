@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.upstream.conftest import legacy
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.errors import SpawnFailed, UnsetVariable
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
@@ -103,11 +103,11 @@ async def test_a_misconfigured_server_is_retried_on_each_use(tmp_path):
             with pytest.raises(SpawnFailed):
                 await pool.list_tools("s")
         script(tmp_path, f"#!/bin/sh\nexec {shlex.join((healthy.command, *healthy.args))}\n")
-        assert len(await pool.list_tools("s")) > 0
+        assert len((await pool.list_tools("s")).tools) > 0
 
 
 async def test_a_relative_command_is_looked_up_in_its_working_folder(tmp_path):
     healthy = legacy()
     script(tmp_path, f"#!/bin/sh\nexec {shlex.join((healthy.command, *healthy.args))}\n")
     async with UpstreamPool([entry("./server", cwd=str(tmp_path))]) as pool:
-        assert len(await pool.list_tools("s")) > 0
+        assert len((await pool.list_tools("s")).tools) > 0

@@ -15,7 +15,7 @@ import pytest
 from gateway_project.foundation.postgres import locks
 from tests.patience import PATIENCE_S
 from tests.tools.upstream.conftest import SERVERS, eventually, gone, legacy, script
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, restart
 from tools.upstream import reap
 from tools.upstream.errors import UpstreamError
 from tools.upstream.pool import UpstreamPool
@@ -38,7 +38,8 @@ async def main():
     spec = ServerSpec(name="s", command=sys.executable, args=(sys.argv[1],))
     async with UpstreamPool([spec]) as pool:
         result = await pool.call_tool("s", UpstreamRequest.to_call("escape", {}), caller=SOMEBODY)
-        pids = [int(result.content[0].text), pool.list_statuses()["s"].pid, pool._watcher.pid]
+        own = int(result.raw["content"][0]["text"])
+        pids = [own, pool.list_statuses()["s"].pid, pool._watcher.pid]
         print(json.dumps(pids), flush=True)
         if sys.argv[2] == "wait":
             await asyncio.sleep(600)
@@ -48,7 +49,7 @@ asyncio.run(main())
 
 
 def text(result: Any) -> str:
-    return str(result.content[0].text)
+    return str(result.raw["content"][0]["text"])
 
 
 async def escape(pool: UpstreamPool, name: str, **arguments: Any) -> int:
@@ -89,7 +90,7 @@ async def test_what_escaped_from_a_server_ends_with_it_and_with_no_other():
     async with UpstreamPool([one, other]) as pool:
         of_one, of_other = await escape(pool, "one"), await escape(pool, "other")
         assert not gone(of_one)
-        await pool.restart("one")
+        await restart(pool, "one")
         await call_tool(pool, "one", "echo", {"text": "again"})
         assert gone(of_one)
         assert not gone(of_other)

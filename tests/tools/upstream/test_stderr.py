@@ -5,14 +5,14 @@ import structlog
 
 from gateway_project.foundation.redaction import Redactor
 from tools.upstream.limits import UpstreamLimits
-from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.output_tail import (
+from tools.upstream.output import (
     MAX_LINE_LENGTH,
     MAX_LINES,
     MAX_TAIL_BYTES,
+    ConnectionOrigin,
+    StderrLog,
     strip_unprintable,
 )
-from tools.upstream.stderr import StderrLog
 
 
 def relay(

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from tests.tools.upstream.conftest import LONG_S, SOON, Seen, eventually, gone, legacy, script
-from tests.upstream_calls import call_tool
-from tools.upstream.breaker import RetryPolicy
-from tools.upstream.environment import UpstreamEnvironment
+from tests.upstream_calls import call_tool, restart
+from tools.upstream.breaker import RetryPolicy, UpstreamEnvironment
 from tools.upstream.errors import (
     CallTimedOut,
     CircuitOpen,
@@ -44,7 +43,7 @@ class Clock:
 
 
 async def echo(pool: UpstreamPool, name: str = "legacy") -> str:
-    return (await call_tool(pool, name, "echo", {"text": "on"})).content[0].text
+    return (await call_tool(pool, name, "echo", {"text": "on"})).raw["content"][0]["text"]
 
 
 def changeable(tmp_path, healthy: bool) -> ServerSpec:
@@ -149,9 +148,9 @@ async def test_a_restart_closes_the_circuit(tmp_path):
         with pytest.raises(ServerExited):
             await echo(pool, "s")
         with pytest.raises(ServerExited):
-            await pool.restart("s")
+            await restart(pool, "s")
         changeable(tmp_path, healthy=True)
-        await pool.restart("s")
+        await restart(pool, "s")
         assert await echo(pool, "s") == "on"
 
 
@@ -230,7 +229,7 @@ async def test_a_listing_has_a_time_limit_of_its_own():
 async def test_listings_of_every_shape_are_usable(shape, names, complete):
     async with UpstreamPool([legacy(options=(f"tools={shape}",))]) as pool:
         listing = await pool.list_tools("legacy")
-    assert [tool.name for tool in listing] == names
+    assert [tool.name for tool in listing.tools] == names
     assert listing.complete == complete
     assert bool(listing.problems) == (shape != "pages")
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tools.upstream.uninterrupted import run_uninterrupted
+from gateway_project.foundation.task_group import run_uninterrupted
 
 
 async def test_work_is_done_before_a_cancellation_goes_on():

@@ -35,7 +35,7 @@ async def main():
     args = ("-I", "-S", sys.argv[1])
     async with UpstreamPool([ServerSpec(name="s", command=sys.executable, args=args)]) as pool:
         result = await call_tool(pool, "s", "stubborn_family", {})
-        pids = [*json.loads(result.content[0].text), pool._watcher.pid]
+        pids = [*json.loads(result.raw["content"][0]["text"]), pool._watcher.pid]
         print(json.dumps(pids), flush=True)
         if sys.argv[2] == "wait":
             await asyncio.sleep(600)

@@ -15,7 +15,7 @@ from mcp_types import (
 )
 
 from tools.upstream.errors import ProtocolViolation
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.wire import TransportClosed, Wire
 
 ERROR = ErrorData(code=-1, message="whose?")

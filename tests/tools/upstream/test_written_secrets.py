@@ -5,8 +5,8 @@ import pytest
 from gateway_project.foundation.redaction import Redactor
 from tests.tools.upstream.real_arguments import ARGUMENTS
 from tools.upstream.interpolate import fill_known
-from tools.upstream.known_secrets import collect_known_secrets
 from tools.upstream.written_secrets import (
+    collect_known_secrets,
     find_in_arguments,
     find_in_url,
     list_secret_places,

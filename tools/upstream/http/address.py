@@ -9,13 +9,13 @@ from yarl import URL
 
 from tools.upstream.errors import InvalidAddress
 from tools.upstream.interpolate import interpolate_text
-from tools.upstream.known_secrets import collect_known_secrets
 from tools.upstream.remote_entry import (
     find_headers_problem,
     find_url_problem,
     is_set_by_gateway,
 )
 from tools.upstream.spec import ServerSpec, collect_variables, resolve_own_variables
+from tools.upstream.written_secrets import collect_known_secrets
 
 
 @dataclass(frozen=True, kw_only=True)

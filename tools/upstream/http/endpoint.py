@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import aiohttp
 from yarl import URL
@@ -10,12 +11,41 @@ from yarl import URL
 from gateway_project.foundation.caller import Caller
 from tools.upstream.errors import SignInRequired
 from tools.upstream.http.address import RemoteAddress
-from tools.upstream.http.authorize import CredentialsProvider
 from tools.upstream.http.client import HttpClient
 from tools.upstream.spec import ServerSpec
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
 COOKIE_CHARACTERS = 8 * 1024  # servers refuse headers beyond 8 KiB or so
+
+
+class CredentialsProvider(Protocol):
+    """Provides the credentials of one server's requests."""
+
+    async def build_headers(self, url: str, caller: Caller) -> Mapping[str, str]:
+        """Return the headers that authorize a request.
+
+        Args:
+            url: Address of the endpoint.
+            caller: Whose rights the request carries.
+
+        Raises:
+            UpstreamError: If there is no usable sign-in.
+        """
+
+    async def handle_refusal(self, *, status: int, www_authenticate: str, caller: Caller) -> bool:
+        """Handle a server's refusal of a request's credentials.
+
+        Args:
+            status: 401 or 403.
+            www_authenticate: That header of the response, or empty.
+            caller: Whose rights the request carried.
+
+        Returns:
+            Whether there are new credentials, so that the request should be repeated.
+
+        Raises:
+            UpstreamError: With specific advice, if repeating cannot help.
+        """
 
 
 class HttpEndpoint:

@@ -1,10 +1,10 @@
-"""One request to a remote server over HTTP, with its response or stream."""
+"""One request to a remote server over HTTP, in its session, with its response or stream."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import aiohttp
 from mcp_types import (
@@ -15,8 +15,8 @@ from mcp_types import (
     JSONRPCResponse,
     RequestId,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from gateway_project.foundation.json_pieces import TooManyValues
 from tools.upstream.errors import (
     ConnectionLost,
     HttpRefused,
@@ -25,18 +25,23 @@ from tools.upstream.errors import (
     ServerUnreachable,
     SessionExpired,
     SignInRequired,
-    TooManyValuesSent,
     UpstreamError,
 )
-from tools.upstream.http.body import BodyTooLong, is_stream, read_body
+from tools.upstream.http.body import BodyTooLong, EventStream, is_stream, read_body
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
 from tools.upstream.http.problems import PROXY_SIGN_IN, advise_proxy, translate_errors
-from tools.upstream.http.session import HttpSession
-from tools.upstream.http.stream import EventStream
-from tools.upstream.parse import MessageTooDeep, receive_message
-from tools.upstream.salvage import examine_line
+from tools.upstream.parse import examine_line, make_unreadable_error, receive_message
 from tools.upstream.wire import Wire
+
+VERSION_HEADER = "mcp-protocol-version"
+SESSION_HEADER = "mcp-session-id"
+POST_HEADERS = {
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+}
+LISTEN_HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
+_SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 OK, ACCEPTED, REDIRECTION, NOT_FOUND, NOT_ALLOWED = 200, 202, 300, 404, 405
 TOO_MANY_REQUESTS, SERVER_FAILED = 429, 500
@@ -48,6 +53,61 @@ PROOFS = frozenset({"ping", "tools/list", "prompts/list", "resources/list"})
 ERROR_BYTES = 1024 * 1024  # of an error's body
 RESUME_WAIT_S, RESUME_LONGEST_S = 1.0, 60.0
 RESUME_FAILURES = 3
+
+
+class HttpSession:
+    """The session id and the protocol version that requests carry.
+
+    Attributes:
+        id: Assigned by the server, or empty.
+        proof: The last request without effects that the server answered in the session; None:
+            none yet.
+        is_listening: Whether the server's stream of unsolicited messages is open.
+    """
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.proof: JSONRPCRequest | None = None
+        self.is_listening = False
+        self._version = ""
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the protocol version is of the stateless era."""
+        return self._version in MODERN_PROTOCOL_VERSIONS
+
+    def post_headers(self, method: str | None, stamped: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers of a message to the server.
+
+        Args:
+            method: Method of the message; None for an answer.
+            stamped: Headers from the message's metadata.
+        """
+        if method == "initialize":
+            self.id = self._version = ""  # a handshake that was refused left none
+        else:
+            self._version = stamped.get(VERSION_HEADER, self._version)
+        return {**POST_HEADERS, **self._common_headers(), **stamped}
+
+    def listen_headers(self, last_event_id: str = "") -> dict[str, str]:
+        """Return the headers of a request for a stream.
+
+        Args:
+            last_event_id: Event after which to resume; empty for a new stream.
+        """
+        resume = {"last-event-id": last_event_id} if last_event_id else {}
+        return {**LISTEN_HEADERS, **self._common_headers(), **resume}
+
+    def begin_session(self, headers: Mapping[str, str]) -> None:
+        """Take the session id from the response to `initialize`."""
+        session_id = headers.get(SESSION_HEADER, "")
+        self.id = session_id if _SESSION_ID.fullmatch(session_id) else ""
+
+    def _common_headers(self) -> dict[str, str]:
+        common = {SESSION_HEADER: self.id} if self.id else {}
+        if self._version:
+            common[VERSION_HEADER] = self._version
+        return common
 
 
 class HttpExchange:
@@ -75,15 +135,12 @@ class HttpExchange:
         self,
         headers: Mapping[str, str],
         body: bytes,
-        *,
-        opened: Callable[[aiohttp.ClientResponse], None] | None = None,
     ) -> aiohttp.ClientResponse | None:
         """Send the request and deliver its answer.
 
         Args:
             headers: Request headers.
             body: The request as JSON.
-            opened: Called with the HTTP response once its headers have arrived.
 
         Returns:
             The HTTP response if its stream is still open; pass it to `drain_answer` so that its
@@ -99,8 +156,8 @@ class HttpExchange:
                 raise SessionExpired(self._server) from None
             raise
         try:
-            if opened is not None:
-                opened(self._answer)
+            if self._request.method == "initialize":
+                self._session.begin_session(self._answer.headers)
             with translate_errors(self._server, self._endpoint.url):
                 await self._handle_answer(self._answer)
         except BaseException:
@@ -138,10 +195,10 @@ class HttpExchange:
             message = await receive_message(text)
         except ValueError as error:
             self._wire.count_unusable(text)
-            raise self._make_unreadable_error(error) from None
+            raise make_unreadable_error(error, server=self._server) from None
         await self._check_session(message)
         if not self._deliver_answer(message):
-            raise self._make_unreadable_error(None)
+            raise make_unreadable_error(None, server=self._server)
 
     async def _check_session(self, message: JSONRPCMessage) -> None:
         """Raise an error if the server refuses the session in an answer of status 200."""
@@ -265,7 +322,7 @@ class HttpExchange:
             stream.count_waste(len(event.data))
             self._wire.count_unusable(event.data)
             if examine_line(event.data).kind == "answer":
-                raise self._make_unreadable_error(error) from None
+                raise make_unreadable_error(error, server=self._server) from None
             return False
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             await self._check_session(message)
@@ -303,17 +360,6 @@ class HttpExchange:
         return MessageTooLarge(
             server=self._server, what=what, limit_bytes=self._limits.max_result_bytes
         )
-
-    def _make_unreadable_error(self, error: ValueError | None) -> UpstreamError:
-        if isinstance(error, TooManyValues):
-            return TooManyValuesSent(server=self._server, limit=error.limit)
-        if isinstance(error, MessageTooDeep):
-            problem = f"sent an answer that {error}; ask it for less"
-        else:
-            problem = (
-                "sent an answer that is not valid JSON-RPC in UTF-8; update or repair the server"
-            )
-        return ProtocolViolation(problem, server=self._server)
 
 
 def _is_same_id(answered: RequestId | None, requested: RequestId) -> bool:

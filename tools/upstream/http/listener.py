@@ -9,13 +9,11 @@ import structlog
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from tools.upstream.errors import ConnectionLost, ProtocolViolation, UpstreamError
-from tools.upstream.http.body import is_stream
+from tools.upstream.http.body import EventStream, is_stream
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
-from tools.upstream.http.exchange import NOT_ALLOWED, NOT_FOUND, OK
+from tools.upstream.http.exchange import NOT_ALLOWED, NOT_FOUND, OK, HttpSession
 from tools.upstream.http.problems import translate_errors
-from tools.upstream.http.session import HttpSession
-from tools.upstream.http.stream import EventStream
 from tools.upstream.parse import receive_message
 from tools.upstream.wire import Wire
 

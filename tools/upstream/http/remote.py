@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
-from tools.upstream.environment import UpstreamEnvironment
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.limits import UpstreamLimits
 from tools.upstream.network import NetworkRules
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.spec import ServerSpec
 from tools.upstream.transport import UpstreamTransport
 
 if TYPE_CHECKING:
-    from tools.upstream.http.authorize import CredentialsProvider
     from tools.upstream.http.client import HttpClient
+    from tools.upstream.http.endpoint import CredentialsProvider
 
 
 class RemoteTransports:
@@ -27,14 +27,14 @@ class RemoteTransports:
 
     Args:
         rules: Which addresses may be connected to.
-        authorize: Returns the credentials provider of a server, or None.
+        authorize: Returns the credentials provider of a server with a sign-in.
     """
 
     def __init__(
         self,
         *,
         rules: NetworkRules | None = None,
-        authorize: Callable[[ServerSpec], CredentialsProvider | None] | None = None,
+        authorize: Callable[[ServerSpec], CredentialsProvider] | None = None,
     ) -> None:
         self._rules = rules or NetworkRules()
         self._authorize = authorize

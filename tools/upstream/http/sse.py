@@ -18,16 +18,14 @@ from tools.upstream.errors import (
     UpstreamError,
 )
 from tools.upstream.http.address import is_same_origin, keep_encryption, redact_address
-from tools.upstream.http.body import is_stream
+from tools.upstream.http.body import EventStream, is_stream
 from tools.upstream.http.endpoint import HttpEndpoint
 from tools.upstream.http.events import ServerSentEvent
-from tools.upstream.http.exchange import OK
-from tools.upstream.http.lifetime import RemoteSession
+from tools.upstream.http.exchange import LISTEN_HEADERS, OK, POST_HEADERS
 from tools.upstream.http.problems import translate_errors
-from tools.upstream.http.session import LISTEN_HEADERS, POST_HEADERS
-from tools.upstream.http.stream import EventStream
+from tools.upstream.http.transport import RemoteSession
 from tools.upstream.lines import OversizeLine
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.reader import MessageReader
 
 TARGET_TIMEOUT_S = 10.0  # servers of this transport name the address at once

@@ -3,27 +3,172 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
-import aiohttp
+import structlog
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId
+from yarl import URL
 
-from tools.upstream.errors import ServerUnreachable, SessionExpired, UpstreamError
+from gateway_project.foundation.task_group import TaskGroup, run_uninterrupted
+from tools.upstream.errors import (
+    ConnectionLost,
+    HttpRefused,
+    ServerStopped,
+    ServerUnreachable,
+    SessionExpired,
+    UpstreamError,
+)
 from tools.upstream.http.body import drain_answer
 from tools.upstream.http.endpoint import HttpEndpoint
-from tools.upstream.http.exchange import HttpExchange
-from tools.upstream.http.lifetime import RemoteSession
+from tools.upstream.http.exchange import HttpExchange, HttpSession
 from tools.upstream.http.listener import StreamListener
-from tools.upstream.http.session import HttpSession
-from tools.upstream.origin import ConnectionOrigin
-from tools.upstream.uninterrupted import run_uninterrupted
+from tools.upstream.output import ConnectionOrigin
+from tools.upstream.transport import UpstreamTransport
 from tools.upstream.wire import TransportClosed
+
+REDIRECTION, NOT_FOUND = 300, 404
+DELIVERY_TIMEOUT_S = 10.0
+MAX_DELIVERIES = 16  # concurrent
+
+log = structlog.get_logger(__name__)
 
 _INITIALIZED = "notifications/initialized"
 GOODBYE_TIMEOUT_S = 2.0
 
 # Answered only when they end, so they do not show that the server is responsive.
 _OPEN_ENDED = frozenset({"subscriptions/listen"})
+
+
+class RemoteSession(UpstreamTransport):
+    """A session with a remote server, and its background work; base of the HTTP transports.
+
+    Sending a request returns only after its answer. So cancelling the sender closes the request's
+    stream, which is how the protocol cancels over HTTP.
+
+    Args:
+        endpoint: The server.
+        origin: Its name, secrets and limits.
+    """
+
+    def __init__(self, endpoint: HttpEndpoint, origin: ConnectionOrigin) -> None:
+        super().__init__(origin)
+        self._endpoint = endpoint
+        self._server = origin.server
+        self._deliveries = asyncio.Semaphore(MAX_DELIVERIES)
+        self._scopes: set[asyncio.Timeout] = set()
+        self._group = TaskGroup()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def has_ended_cleanly(self) -> bool:
+        """Whether the server merely ended the session."""
+        return isinstance(self.fault, SessionExpired)
+
+    def make_end_error(self, *, while_doing: str) -> UpstreamError:  # noqa: ARG002 - the base's
+        """Return the error for work interrupted by the end of the session."""
+        if isinstance(self.fault, SessionExpired):
+            return ConnectionLost(
+                "ended the session before it had answered; the request may still have been "
+                "carried out",
+                server=self._server,
+            )
+        return self.fault or ServerStopped(self._server)
+
+    async def __aenter__(self) -> None:
+        """Start accepting background work; makes no connection yet."""
+        await self._group.__aenter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        """End the session if necessary, and wait for its background work to end."""
+        self.end(None)
+        for task in self._tasks:
+            task.cancel()
+        # The tasks raise nothing; given an exception, the group would only wrap it.
+        await self._group.__aexit__(None, None, None)
+
+    def end(self, fault: UpstreamError | None) -> None:
+        """End the session; later calls have no effect.
+
+        Args:
+            fault: The reason; None if the gateway itself ends it.
+        """
+        if self.ended.is_set():
+            return
+        self.fault = fault
+        self.ended.set()
+        self.wire.end()
+        now = asyncio.get_running_loop().time()
+        for scope in self._scopes:
+            scope.reschedule(now)
+
+    @asynccontextmanager
+    async def interrupt_at_end(self) -> AsyncIterator[None]:
+        """Interrupt the block when the session ends.
+
+        Raises:
+            TransportClosed: If the session has ended, or ends meanwhile.
+        """
+        if self.ended.is_set():
+            raise TransportClosed
+        try:
+            async with asyncio.timeout(None) as scope:
+                self._scopes.add(scope)
+                try:
+                    yield
+                finally:
+                    self._scopes.discard(scope)
+        except TimeoutError:
+            raise TransportClosed from None
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run background work until it is done or the session ends."""
+        if self.ended.is_set():
+            work.close()
+            return
+        task = self._group.create_task(self._run_guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def post(
+        self, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
+    ) -> None:
+        """Send a message that the server only acknowledges.
+
+        Raises:
+            SessionExpired: If the server no longer knows the session.
+            UpstreamError: If it does not accept the message.
+        """
+        answer = await self._endpoint.open("POST", headers, body, url=url)
+        await drain_answer(answer)
+        if answer.status == NOT_FOUND:
+            raise SessionExpired(self._server)
+        if answer.status >= REDIRECTION:
+            raise HttpRefused(
+                server=self._server, status=answer.status, advice="check its address and headers"
+            )
+
+    async def deliver(
+        self, body: bytes, headers: Mapping[str, str], *, url: URL | None = None
+    ) -> None:
+        """Send a message that expects no answer; a failure is only logged.
+
+        Not even status 404 tells that the session is gone: some servers know the requests alone.
+        """
+        try:
+            async with self._deliveries, asyncio.timeout(DELIVERY_TIMEOUT_S):
+                await self.post(body, headers, url=url)
+        except (UpstreamError, TimeoutError) as error:
+            reason = str(error) or "no answer in time"
+            log.info("server.message_not_delivered", server=self._server, error=reason)
+
+    async def _run_guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            # Top of a task: its failure must not end the session's other tasks.
+            log.exception("server.background_task_failed", server=self._server)
 
 
 class HttpTransport(RemoteSession):
@@ -83,13 +228,12 @@ class HttpTransport(RemoteSession):
         exchange = HttpExchange(
             message, endpoint=self._endpoint, session=self._session, wire=self.wire
         )
-        opened = self._begin_session if message.method == "initialize" else None
         counted = message.method not in _OPEN_ENDED
         self._requests_in_flight += counted
         try:
             async with self.interrupt_at_end():
                 body = await self.encode(message)
-                unfinished = await exchange.run(headers, body, opened=opened)
+                unfinished = await exchange.run(headers, body)
         except UpstreamError as error:
             self._note_error(error)
             raise
@@ -101,9 +245,6 @@ class HttpTransport(RemoteSession):
                 self.end(self._connect_error)
         if unfinished is not None:
             self.spawn(drain_answer(unfinished))
-
-    def _begin_session(self, answer: aiohttp.ClientResponse) -> None:
-        self._session.begin_session(answer.headers)
 
     def _note_error(self, error: UpstreamError) -> None:
         """Update the state of the session after an error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from tools.upstream.oauth.failures import SignInFailed, quote_foreign
+from tools.upstream.oauth.values import SignInFailed, quote_foreign
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 RESOURCE_PATH = "/.well-known/oauth-protected-resource"

@@ -9,9 +9,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tools.upstream.oauth import addresses
-from tools.upstream.oauth.failures import SignInFailed, quote_foreign
 from tools.upstream.oauth.fetching import FetchRequest, parse_object, post_json
-from tools.upstream.oauth.values import METHODS, AuthorizationServer, Method, OAuthClient
+from tools.upstream.oauth.values import (
+    METHODS,
+    AuthorizationServer,
+    Method,
+    OAuthClient,
+    SignInFailed,
+    quote_foreign,
+)
 
 NAME = "Foregate"
 REGISTERED_STATUSES = (200, 201)

@@ -11,21 +11,22 @@ from mcp_types import LATEST_PROTOCOL_VERSION
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tools.upstream.oauth import addresses
-from tools.upstream.oauth.challenge import BearerChallenge, read_challenge
-from tools.upstream.oauth.failures import (
+from tools.upstream.oauth.fetching import FetchRequest, get_json
+from tools.upstream.oauth.values import (
+    PKCE_METHOD,
+    AuthorizationServer,
     AuthorizationServerUnreachable,
+    BearerChallenge,
     SignInFailed,
     quote_foreign,
+    read_challenge,
 )
-from tools.upstream.oauth.fetching import FetchRequest, get_json
-from tools.upstream.oauth.values import AuthorizationServer
 
 if TYPE_CHECKING:
     from tools.upstream.http.address import RemoteAddress
 
 MAX_SERVERS = 3
 """Authorization servers of a resource that are tried; the first usable one is taken."""
-PKCE_METHOD = "S256"
 VERSION_HEADERS = {"MCP-Protocol-Version": LATEST_PROTOCOL_VERSION}
 _PROBE_METHOD = "server/discover"
 _PROBE_META = {

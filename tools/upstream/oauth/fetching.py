@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from gateway_project.foundation.surrogates import has_lone_surrogate
 from tools.upstream.errors import UpstreamError
-from tools.upstream.oauth.failures import AuthorizationServerUnreachable, quote_foreign
+from tools.upstream.oauth.values import AuthorizationServerUnreachable, quote_foreign
 
 if TYPE_CHECKING:  # a gateway without remote servers need not load the HTTP client
     from tools.upstream.http.client import FetchedResponse, HttpClient
@@ -22,8 +23,17 @@ TIMEOUT_S = 15.0
 ACCEPT_JSON = {"Accept": "application/json"}
 
 
-class FetchRequest(Protocol):
-    """Sends one HTTP request to an address that another server may have named."""
+@dataclass(frozen=True, kw_only=True)
+class FetchRequest:
+    """Sends one HTTP request to an address that another server may have named.
+
+    Attributes:
+        client: The gateway's HTTP client.
+        own: Host and port of the MCP server, if they may be in a private network.
+    """
+
+    client: HttpClient
+    own: tuple[str, int] | None
 
     async def __call__(
         self,
@@ -34,51 +44,24 @@ class FetchRequest(Protocol):
         body: bytes | None = None,
         head_only: bool = False,
     ) -> FetchedResponse:
-        """Send one request: follows no redirects, checks addresses, bounds size and time.
-
-        Args:
-            method: `GET` or `POST`.
-            url: Address.
-            headers: Request headers.
-            body: Request body.
-            head_only: Whether to leave the response's body unread.
+        """Send one request, as of `HttpClient.fetch`; follows no redirects.
 
         Raises:
             AuthorizationServerUnreachable: If there is no complete response within the bounds.
         """
-
-
-def make_http_fetch(client: HttpClient, *, own: tuple[str, int] | None) -> FetchRequest:
-    """Return a `FetchRequest` that uses the gateway's HTTP client.
-
-    Args:
-        client: The client.
-        own: Host and port of the MCP server, if they may be in a private network.
-    """
-
-    async def fetch(
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        body: bytes | None = None,
-        head_only: bool = False,
-    ) -> FetchedResponse:
         try:
-            return await client.fetch(
+            return await self.client.fetch(
                 method,
                 url,
                 headers=headers,
                 body=body,
-                own=own,
+                own=self.own,
                 head_only=head_only,
                 max_bytes=MAX_BYTES,
                 timeout_s=TIMEOUT_S,
             )
         except UpstreamError as error:
             raise AuthorizationServerUnreachable(str(error)) from None
-
-    return fetch
 
 
 async def get_json(fetch: FetchRequest, url: str, *, headers: Mapping[str, str]) -> Any | None:

@@ -1,22 +1,32 @@
-"""Manages the sign-ins of a process: caches them in memory and renews their tokens."""
+"""Manages the sign-ins of a process: caches them, renews their tokens, and authorizes requests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 import structlog
 
+from gateway_project.foundation.caller import GATEWAY, Caller
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.errors import SignInRequired, SignInUnavailable, UpstreamError
 from tools.upstream.oauth import addresses, grants
-from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed
-from tools.upstream.oauth.fetching import make_http_fetch
-from tools.upstream.oauth.stored_sign_in import SignInStore, SignInStoreUnavailable, StoredSignIn
-from tools.upstream.oauth.values import SignIn, SignInKey, join_scopes
+from tools.upstream.oauth.fetching import FetchRequest
+from tools.upstream.oauth.values import (
+    AuthorizationRefused,
+    SignIn,
+    SignInFailed,
+    SignInKey,
+    SignInStore,
+    SignInStoreUnavailable,
+    StoredSignIn,
+    join_scopes,
+    read_challenge,
+)
+from tools.upstream.spec import ServerSpec
 
 if TYPE_CHECKING:
     from tools.upstream.http.client import HttpClient
@@ -27,6 +37,9 @@ FIRST_SAVE_RETRY_S = 0.5
 LONGEST_SAVE_RETRY_S = 15.0
 
 log = structlog.get_logger(__name__)
+
+UNAUTHORIZED = 401
+FORBIDDEN = 403
 
 
 @dataclass(kw_only=True)
@@ -259,7 +272,7 @@ class SignInManager:
                 key, old, "its token is no longer valid and cannot be renewed"
             )
         own = addresses.url_origin(old.sign_in.resource)[1:] if private else None
-        fetch = make_http_fetch(self.get_http_client(), own=own)
+        fetch = FetchRequest(client=self.get_http_client(), own=own)
         try:
             new = await grants.refresh_tokens(old.sign_in, fetch=fetch, now=self.clock())
         except AuthorizationRefused as error:
@@ -325,3 +338,64 @@ class SignInManager:
 def build_sign_in_error(key: SignInKey, why: str) -> SignInRequired:
     """Return the error that asks a person to sign in."""
     return SignInRequired(key.server, why=why, user=key.user)
+
+
+@dataclass(frozen=True)
+class SignInCredentials:
+    """The `CredentialsProvider` of one server's connections.
+
+    Attributes:
+        sign_ins: Source of the tokens.
+        spec: The server's entry.
+        listing_user: User whose sign-in serves the gateway's own listings of servers with
+            per-user sign-ins; requests of callers always use their own. Empty: there is none.
+    """
+
+    sign_ins: SignInManager
+    spec: ServerSpec
+    listing_user: str
+
+    async def build_headers(self, url: str, caller: Caller) -> Mapping[str, str]:
+        """Return the headers that authorize a request.
+
+        Args:
+            url: Address of the request; tokens are sent only to the resource they are valid for.
+            caller: Whose rights the request carries.
+
+        Raises:
+            SignInRequired: If there is no usable sign-in.
+            SignInUnavailable: If it temporarily cannot be renewed.
+        """
+        key = self._find_key(caller)
+        sign_in = await self.sign_ins.get_usable(key, url, private=self.spec.private_network)
+        return {"Authorization": f"Bearer {sign_in.tokens.access}"}
+
+    async def handle_refusal(self, *, status: int, www_authenticate: str, caller: Caller) -> bool:
+        """Handle a 401 or 403; return whether to repeat the request.
+
+        Args:
+            status: Status of the response.
+            www_authenticate: Its header of that name, or empty.
+            caller: As for `build_headers`.
+
+        Raises:
+            SignInRequired: If a person must sign in, again or for more scopes.
+            SignInUnavailable: If new tokens are temporarily unavailable.
+        """
+        refusal, key = read_challenge(www_authenticate), self._find_key(caller)
+        if status == UNAUTHORIZED:
+            return await self.sign_ins.renew(key, private=self.spec.private_network)
+        if status == FORBIDDEN and refusal.error == "insufficient_scope":
+            await self.sign_ins.add_wanted_scope(key, refusal.scope)
+            scopes = f": {refusal.scope}" if refusal.scope else ""
+            raise build_sign_in_error(key, f"this takes more rights than were granted{scopes}")
+        return False
+
+    def _find_key(self, caller: Caller) -> SignInKey:
+        """Return the sign-in of a caller; only the gateway's own requests use another user's."""
+        if self.spec.authorization != "oauth_per_user":
+            return SignInKey(self.spec.name, "")
+        user = self.listing_user if caller == GATEWAY else caller.user
+        if not user:
+            raise SignInRequired(self.spec.name, why="each user has their own")
+        return SignInKey(self.spec.name, user)

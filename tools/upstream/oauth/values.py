@@ -1,14 +1,29 @@
-"""The values of a sign-in, as held in memory and, sealed, in the database."""
+"""The values of a sign-in, its errors, and the store that keeps it, sealed."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
+MAX_QUOTED = 200
+
+MAX_HEADER_LENGTH = 8_192
+
+_PART = re.compile(
+    r"""(?P<name>[\w!#$%&'*+.^`|~-]+)\s*=\s*
+        (?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<token>[^\s,"]+))
+      | (?P<scheme>[\w!#$%&'*+.^`|~-]+)(?=\s|,|$)""",
+    re.VERBOSE,
+)
+
 Method = Literal["none", "client_secret_basic", "client_secret_post"]
+PKCE_METHOD = "S256"
 METHODS: tuple[Method, ...] = ("none", "client_secret_basic", "client_secret_post")
 
 RENEW_AHEAD_S = 60.0
@@ -16,6 +31,80 @@ RENEW_AHEAD_SHARE = 0.2
 """A token is renewed this long before it expires, or in the last fifth of a short lifetime."""
 
 T = TypeVar("T")
+
+
+class SignInFailed(Exception):
+    """A sign-in could not be started or completed."""
+
+
+class AuthorizationServerUnreachable(SignInFailed):
+    """A required server did not answer, or not as expected; retrying later may help."""
+
+
+class AuthorizationRefused(SignInFailed):
+    """The authorization server refused.
+
+    Attributes:
+        error: Its error code, such as `invalid_grant`.
+    """
+
+    def __init__(self, message: str, *, error: str) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+def quote_foreign(text: str) -> str:
+    r"""Make another server's text safe to show: one short line without invisible characters.
+
+    Example:
+        >>> quote_foreign("no\u200b\nway\x1b[2J")
+        'no way[2J'
+    """
+    line = "".join(c for c in " ".join(text.split()) if c.isprintable())
+    return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BearerChallenge:
+    """The Bearer challenge of a 401 or 403 response.
+
+    Attributes:
+        resource_metadata: Address of the protected resource metadata, or empty.
+        scope: Scopes that the request needs, separated by spaces, or empty.
+        error: Error code such as `insufficient_scope`, or empty.
+    """
+
+    resource_metadata: str = ""
+    scope: str = ""
+    error: str = ""
+
+
+def read_challenge(header: str) -> BearerChallenge:
+    """Parse the first Bearer challenge of a header; an empty one if there is none.
+
+    Example:
+        >>> read_challenge('Basic realm="x", Bearer error="invalid_token", scope="a b"')
+        BearerChallenge(resource_metadata='', scope='a b', error='invalid_token')
+
+    References:
+        RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 9728, section 5.1.
+    """
+    found: dict[str, str] = {}
+    scheme = ""
+    for part in _PART.finditer(header[:MAX_HEADER_LENGTH]):
+        if part["scheme"]:
+            if found:  # the Bearer challenge has ended
+                break
+            scheme = part["scheme"].lower()
+        elif scheme == "bearer":
+            quoted = part["quoted"]
+            value = part["token"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            found.setdefault(part["name"].lower(), value)
+    return BearerChallenge(
+        resource_metadata=found.get("resource_metadata", ""),
+        scope=" ".join(found.get("scope", "").split()),
+        error=found.get("error", ""),
+    )
 
 
 class SignInKey(NamedTuple):
@@ -164,3 +253,35 @@ def join_scopes(*scopes: str) -> str:
         'a b c'
     """
     return " ".join(dict.fromkeys(name for each in scopes for name in each.split()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredSignIn:
+    """A sign-in as stored in the database, with the time it was written."""
+
+    sign_in: SignIn
+    written_at: datetime
+
+
+class SignInStoreUnavailable(Exception):
+    """The store temporarily cannot be read or written; the message says why in one line."""
+
+
+class SignInStore(Protocol):
+    """Stores sign-ins; every method may raise `SignInStoreUnavailable`."""
+
+    async def load(self, key: SignInKey) -> StoredSignIn | None:
+        """Return a sign-in, or None."""
+
+    async def load_changed(
+        self, known: Mapping[SignInKey, datetime]
+    ) -> Mapping[SignInKey, StoredSignIn | None]:
+        """Return the sign-ins changed since the known times; None for deleted ones."""
+
+    async def save(
+        self, key: SignInKey, new: SignIn, *, instead_of: SignIn
+    ) -> StoredSignIn | None:
+        """Replace a sign-in; if `instead_of` is no longer the stored one, return None."""
+
+    def lock_renewal(self, key: SignInKey) -> AbstractAsyncContextManager[None]:
+        """Lock the renewal of a sign-in against other processes."""

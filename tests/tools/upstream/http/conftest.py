@@ -24,7 +24,7 @@ def remote(url: str, **values: Any) -> ServerSpec:
 
 def text(result: Any) -> str:
     """Return the text of a result's first block."""
-    return str(result.content[0].text)
+    return str(result.raw["content"][0]["text"])
 
 
 def was_called(server: LegacyServer, tool: str) -> bool:

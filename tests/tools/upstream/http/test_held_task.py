@@ -12,9 +12,9 @@ from tests.tools.upstream.conftest import eventually
 from tests.tools.upstream.http.conftest import remote, text
 from tests.upstream_calls import call_tool, send_request
 from tools.mcp_tasks import EXTENSION
-from tools.upstream.downstream import Downstream
 from tools.upstream.errors import CallTimedOut, ProtocolViolation, UpstreamRefused
 from tools.upstream.pool import UpstreamPool
+from tools.upstream.request import Downstream
 
 HANDLE = {"resultType": "task", "taskId": "t-1", "status": "working", "pollIntervalMs": 1}
 RESULT = {"content": [{"type": "text", "text": "done"}]}

@@ -11,9 +11,9 @@ from tests.tools.upstream.http.conftest import remote
 from tests.upstream_calls import call_tool
 from tools.upstream.errors import ConnectionLost
 from tools.upstream.http import listener
-from tools.upstream.http.session import HttpSession
+from tools.upstream.http.exchange import HttpSession
 from tools.upstream.limits import UpstreamLimits
-from tools.upstream.origin import ConnectionOrigin
+from tools.upstream.output import ConnectionOrigin
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.wire import Wire
 
@@ -91,7 +91,9 @@ async def test_a_stream_of_nothing_but_rubbish_is_given_up():
             await pool.warm_up()
             async with asyncio.timeout(PATIENCE_S):
                 await gone.wait()
-            assert (await call_tool(pool, "s", "echo", {"text": "x"})).content[0].text == "x"
+            assert (await call_tool(pool, "s", "echo", {"text": "x"})).raw["content"][0][
+                "text"
+            ] == "x"
         assert server.methods().count("GET") == 1
 
 

@@ -14,8 +14,7 @@ from yarl import URL
 
 from tests.servers.http_raw import RawServer
 from tools.upstream.errors import ForbiddenAddress, ServerUnreachable
-from tools.upstream.http import guard
-from tools.upstream.http.client import HttpClient
+from tools.upstream.http.client import HttpClient, make_tls_context
 from tools.upstream.network import NetworkRules
 from tools.upstream.proxies import MachineProxies, read_proxy
 
@@ -171,7 +170,7 @@ async def test_a_tunnel_is_encrypted_for_an_authority_that_the_machine_adds(tmp_
 
         async def fetch(authority):
             monkeypatch.setenv("NODE_EXTRA_CA_CERTS", authority)
-            guard.make_tls_context.cache_clear()
+            make_tls_context.cache_clear()
             async with proxied(monkeypatch, leads_there) as (client, proxy):
                 try:
                     return await client.fetch("GET", address, headers=headers)
@@ -183,4 +182,4 @@ async def test_a_tunnel_is_encrypted_for_an_authority_that_the_machine_adds(tmp_
             await fetch("")
         assert (await fetch(str(certificate))).body == b"/mcp"
         assert server.asked[0].headers["x-key"] == "secret"
-    guard.make_tls_context.cache_clear()
+    make_tls_context.cache_clear()

@@ -11,7 +11,7 @@ from tests.servers.http_legacy import LegacyServer
 from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.http.conftest import remote, text
-from tests.upstream_calls import call_tool
+from tests.upstream_calls import call_tool, restart
 from tools.upstream.errors import (
     CallTimedOut,
     ConnectionLost,
@@ -89,7 +89,7 @@ async def test_a_server_of_the_sdk_answers():
         http_sdk.served(app) as origin,
         UpstreamPool([remote(f"{origin}/sse", transport="sse")]) as pool,
     ):
-        assert "echo" in {tool.name for tool in await pool.list_tools("s")}
+        assert "echo" in {tool.name for tool in (await pool.list_tools("s")).tools}
         assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
 
 
@@ -153,7 +153,7 @@ async def test_a_server_of_the_other_transport_is_found_and_then_asked_at_once(t
         async with UpstreamPool([remote(url, transport=transport)]) as pool:
             assert (await pool.list_tools("s")).tools is not None
             before = server.methods()
-            await pool.restart("s")
+            await restart(pool, "s")
         after = server.methods()[len(before) :]
         assert before[0] == ("GET" if transport == "sse" else "server/discover")
         expected = "initialize" if transport == "sse" else "GET"

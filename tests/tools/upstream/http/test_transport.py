@@ -13,8 +13,8 @@ from tests.servers.http_legacy import text as answer
 from tests.servers.http_raw import RawServer
 from tests.tools.upstream.conftest import SOON, Seen, eventually
 from tests.tools.upstream.http.conftest import remote, text, times_out, was_called
-from tests.upstream_calls import call_tool, send_request
-from tools.upstream.environment import UpstreamEnvironment
+from tests.upstream_calls import call_tool, restart, send_request
+from tools.upstream.breaker import UpstreamEnvironment
 from tools.upstream.errors import (
     ConnectionLost,
     ForbiddenAddress,
@@ -25,7 +25,7 @@ from tools.upstream.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from tools.upstream.http import guard, transport
+from tools.upstream.http import client, transport
 from tools.upstream.http.remote import RemoteTransports
 from tools.upstream.network import NetworkRules, parse_networks
 from tools.upstream.pool import UpstreamPool
@@ -51,7 +51,7 @@ async def test_a_server_of_the_sdk_lists_answers_reports_and_is_cancelled(json_r
         seen.append((done, total, message))
 
     async with http_sdk.served(app) as origin, UpstreamPool([remote(f"{origin}/mcp")]) as pool:
-        assert "echo" in {tool.name for tool in await pool.list_tools("s")}
+        assert "echo" in {tool.name for tool in (await pool.list_tools("s")).tools}
         assert pool.list_statuses()["s"].protocol_version == "2026-07-28"
         assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
         assert text(await call_tool(pool, "s", "region", {"region": "Zürich"})) == "Zürich"
@@ -221,7 +221,7 @@ async def test_a_server_that_refuses_newer_versions_is_asked_for_older_ones_once
     async with Strict() as server, UpstreamPool([remote(server.url)]) as pool:
         assert text(await call_tool(pool, "s", "echo", {"text": "hi"})) == "hi"
         assert asked_versions == ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
-        await pool.restart("s")
+        await restart(pool, "s")
         assert asked_versions[4:] == ["2024-11-05"]
 
 
@@ -307,7 +307,7 @@ async def test_a_request_of_the_server_during_a_call_is_answered(legacy, pool):
 
 
 async def test_calls_side_by_side_share_the_session_and_use_connections_again(legacy, monkeypatch):
-    monkeypatch.setattr(guard, "KEEP_ALIVE_S", PATIENCE_S)
+    monkeypatch.setattr(client, "KEEP_ALIVE_S", PATIENCE_S)
     async with UpstreamPool([remote(legacy.url)]) as pool:
         await pool.warm_up()
         async with asyncio.TaskGroup() as group:

@@ -13,12 +13,11 @@ from tests.servers import oauth_world
 from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tests.upstream_calls import make_caller
 from tools.upstream.http.client import HttpClient
-from tools.upstream.oauth import authorization, clients, discovery, grants
-from tools.upstream.oauth.authorize import SignInCredentials
-from tools.upstream.oauth.challenge import BearerChallenge
-from tools.upstream.oauth.fetching import make_http_fetch
-from tools.upstream.oauth.sign_ins import SignInManager
-from tools.upstream.oauth.values import SignInKey
+from tools.upstream.oauth import clients, discovery, grants
+from tools.upstream.oauth.fetching import FetchRequest
+from tools.upstream.oauth.sign_ins import SignInCredentials, SignInManager
+from tools.upstream.oauth.values import BearerChallenge, SignInKey
+from tools.upstream.spec import ServerSpec
 
 REDIRECT = "http://127.0.0.1:8420/sign-in/callback"
 ALL = SignInKey("notes", "")
@@ -42,7 +41,7 @@ async def http():
 def fetch(world, http):
     """Ask over HTTP as the product does, the world's own address allowed."""
     at = urlsplit(world.base)
-    return make_http_fetch(http, own=(at.hostname, at.port))
+    return FetchRequest(client=http, own=(at.hostname, at.port))
 
 
 @pytest.fixture
@@ -53,16 +52,16 @@ def sign_in(world, fetch, clock):
         found = await discovery.discover_protection(
             world.mcp_url, challenge=BearerChallenge(), fetch=fetch
         )
-        scope = authorization.choose_scope(found, challenge=BearerChallenge(), entered=scope or "")
+        scope = grants.choose_scope(found, challenge=BearerChallenge(), entered=scope or "")
         client = await clients.choose_client(
             clients.ClientIdentity(), found.server, redirect_uri=REDIRECT, scope=scope, fetch=fetch
         )
-        attempt, state, address = authorization.begin_sign_in(
+        attempt, state, address = grants.begin_sign_in(
             key, found, client=client, redirect_uri=REDIRECT, scope=scope
         )
         _, answer = await oauth_world.consent(address, user=user)
         assert answer["state"] == state
-        code = authorization.read_code(attempt, answer)
+        code = grants.read_code(attempt, answer)
         return await grants.exchange_code(attempt, code, fetch=fetch, now=clock())
 
     return run
@@ -83,13 +82,14 @@ def process(keep, http, clock):
             asyncio.timeout(PATIENCE_S),
             SignInManager(store=keep, get_http_client=lambda: http, clock=clock) as sign_ins,
         ):
-            yield SignInCredentials(
-                sign_ins=sign_ins,
-                server="notes",
-                is_per_user=per_user,
-                is_private=True,
-                listing_user=listing_user,
+            spec = ServerSpec(
+                name="notes",
+                transport="http",
+                url="https://mcp.example",
+                private_network=True,
+                authorization="oauth_per_user" if per_user else "oauth",
             )
+            yield SignInCredentials(sign_ins, spec, listing_user)
 
     return run
 

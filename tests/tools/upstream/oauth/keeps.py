@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tools.upstream.oauth.stored_sign_in import SignInStoreUnavailable, StoredSignIn
-from tools.upstream.oauth.values import SignIn, SignInKey
+from tools.upstream.oauth.values import SignIn, SignInKey, SignInStoreUnavailable, StoredSignIn
 
 
 @dataclass(kw_only=True)

@@ -1,7 +1,7 @@
 import pytest
 
 from tools.upstream.oauth import addresses
-from tools.upstream.oauth.failures import SignInFailed
+from tools.upstream.oauth.values import SignInFailed
 
 BASE = "https://a.example"
 

@@ -4,11 +4,17 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.tools.upstream.oauth.conftest import ALL, REDIRECT
-from tools.upstream.oauth import authorization
-from tools.upstream.oauth.challenge import BearerChallenge
+from tools.upstream.oauth import grants
 from tools.upstream.oauth.discovery import DiscoveredProtection
-from tools.upstream.oauth.failures import AuthorizationRefused, SignInFailed
-from tools.upstream.oauth.values import AuthorizationServer, OAuthClient, OAuthTokens, SignIn
+from tools.upstream.oauth.values import (
+    AuthorizationRefused,
+    AuthorizationServer,
+    BearerChallenge,
+    OAuthClient,
+    OAuthTokens,
+    SignIn,
+    SignInFailed,
+)
 
 SERVER = AuthorizationServer(
     issuer="https://as.example",
@@ -27,7 +33,7 @@ FORMER = SignIn(
 
 
 def begin(found=FOUND, scope="a"):
-    return authorization.begin_sign_in(
+    return grants.begin_sign_in(
         ALL, found, client=OAuthClient(client_id="c"), redirect_uri=REDIRECT, scope=scope
     )
 
@@ -47,11 +53,11 @@ def test_scopes_come_from_the_challenge_and_the_entry_or_else_from_the_resource(
     challenge, entered, found, scope
 ):
     said = BearerChallenge(scope=challenge)
-    assert authorization.choose_scope(found, challenge=said, entered=entered) == scope
+    assert grants.choose_scope(found, challenge=said, entered=entered) == scope
 
 
 def test_a_later_sign_in_keeps_its_scopes_and_adds_those_demanded_since():
-    scope = authorization.choose_scope(
+    scope = grants.choose_scope(
         FOUND, challenge=BearerChallenge(scope="a"), entered="", former=FORMER
     )
     assert scope == "old more a"
@@ -59,7 +65,7 @@ def test_a_later_sign_in_keeps_its_scopes_and_adds_those_demanded_since():
 
 def test_the_offline_scope_is_requested_where_the_server_supports_it():
     found = replace(FOUND, server=replace(SERVER, scopes=("a", "offline_access")))
-    scope = authorization.choose_scope(found, challenge=BearerChallenge(), entered="")
+    scope = grants.choose_scope(found, challenge=BearerChallenge(), entered="")
     assert scope == "a b offline_access"
     _, _, address = begin(found, scope)
     assert parse_qs(urlsplit(address).query)["prompt"] == ["consent"]
@@ -76,7 +82,7 @@ def test_the_authorization_request_has_all_required_parameters():
         "client_id": "c",
         "redirect_uri": REDIRECT,
         "state": state,
-        "code_challenge": authorization.pkce_challenge(attempt.verifier),
+        "code_challenge": grants.pkce_challenge(attempt.verifier),
         "code_challenge_method": "S256",
         "resource": "https://mcp.example/mcp",
         "scope": "a",
@@ -94,11 +100,11 @@ def test_no_two_attempts_share_a_secret():
 def test_a_code_of_the_right_authorization_server_is_taken(says_iss):
     attempt, state, _ = begin(replace(FOUND, server=replace(SERVER, says_iss=says_iss)))
     answer = {"state": state, "code": "42", "iss": SERVER.issuer}
-    assert authorization.read_code(attempt, answer) == "42"
+    assert grants.read_code(attempt, answer) == "42"
 
 
 def test_the_issuer_is_optional_unless_the_server_declares_it():
-    assert authorization.read_code(begin()[0], {"code": "42"}) == "42"
+    assert grants.read_code(begin()[0], {"code": "42"}) == "42"
 
 
 @pytest.mark.parametrize(
@@ -118,17 +124,17 @@ def test_a_response_of_another_authorization_server_is_dropped_unread(says_iss, 
     attempt, _, _ = begin(replace(FOUND, server=replace(SERVER, says_iss=says_iss)))
     given = answer if iss is None else {**answer, "iss": iss}
     with pytest.raises(SignInFailed, match="dropped") as caught:
-        authorization.read_code(attempt, given)
+        grants.read_code(attempt, given)
     assert "attacker" not in str(caught.value)
 
 
 def test_a_refusal_is_reported_without_terminal_escapes():
     answer = {"error": "access_denied", "error_description": "no\x1b[2J\n\u200bway"}
     with pytest.raises(AuthorizationRefused, match=r"access_denied: no\[2J way") as caught:
-        authorization.read_code(begin()[0], answer)
+        grants.read_code(begin()[0], answer)
     assert caught.value.error == "access_denied"
 
 
 def test_a_response_without_a_code_fails():
     with pytest.raises(SignInFailed, match="no code"):
-        authorization.read_code(begin()[0], {"state": "x"})
+        grants.read_code(begin()[0], {"state": "x"})

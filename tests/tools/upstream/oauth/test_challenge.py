@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.upstream.oauth.challenge import MAX_HEADER_LENGTH, BearerChallenge, read_challenge
+from tools.upstream.oauth.values import MAX_HEADER_LENGTH, BearerChallenge, read_challenge
 
 PLACE = "https://a.example/.well-known/oauth-protected-resource"
 

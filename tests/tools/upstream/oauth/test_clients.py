@@ -6,10 +6,13 @@ import pytest
 from tests.tools.upstream.oauth.conftest import REDIRECT
 from tools.upstream.http.client import FetchedResponse
 from tools.upstream.oauth import clients, discovery
-from tools.upstream.oauth.challenge import BearerChallenge
 from tools.upstream.oauth.clients import ClientIdentity
-from tools.upstream.oauth.failures import SignInFailed
-from tools.upstream.oauth.values import AuthorizationServer, OAuthClient
+from tools.upstream.oauth.values import (
+    AuthorizationServer,
+    BearerChallenge,
+    OAuthClient,
+    SignInFailed,
+)
 
 DOCUMENT = "https://foregate.example/sign-in/client.json"
 SERVER = AuthorizationServer(

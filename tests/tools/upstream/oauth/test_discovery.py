@@ -5,8 +5,11 @@ import pytest
 from tools.upstream.http.address import resolve_address
 from tools.upstream.http.client import FetchedResponse
 from tools.upstream.oauth import discovery
-from tools.upstream.oauth.challenge import BearerChallenge
-from tools.upstream.oauth.failures import AuthorizationServerUnreachable, SignInFailed
+from tools.upstream.oauth.values import (
+    AuthorizationServerUnreachable,
+    BearerChallenge,
+    SignInFailed,
+)
 from tools.upstream.spec import ServerSpec
 
 NOTHING_SAID = BearerChallenge()

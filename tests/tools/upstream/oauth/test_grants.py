@@ -7,14 +7,17 @@ import pytest
 from tests.servers import oauth_world
 from tests.tools.upstream.oauth.conftest import ALL, REDIRECT
 from tools.upstream.http.client import FetchedResponse
-from tools.upstream.oauth import authorization, clients, discovery, grants
-from tools.upstream.oauth.challenge import BearerChallenge
-from tools.upstream.oauth.failures import (
+from tools.upstream.oauth import clients, discovery, grants
+from tools.upstream.oauth.values import (
     AuthorizationRefused,
+    AuthorizationServer,
     AuthorizationServerUnreachable,
+    BearerChallenge,
+    OAuthClient,
+    OAuthTokens,
+    SignIn,
     SignInFailed,
 )
-from tools.upstream.oauth.values import AuthorizationServer, OAuthClient, OAuthTokens, SignIn
 
 SERVER = AuthorizationServer(
     issuer="https://as.example",
@@ -57,7 +60,7 @@ async def test_a_code_works_once_and_with_its_proof_only(world, fetch, clock):
     client = await clients.choose_client(
         clients.ClientIdentity(), found.server, redirect_uri=REDIRECT, scope="", fetch=fetch
     )
-    attempt, _, address = authorization.begin_sign_in(
+    attempt, _, address = grants.begin_sign_in(
         ALL, found, client=client, redirect_uri=REDIRECT, scope=""
     )
     for proof, works in ((attempt, True), (replace(attempt, verifier="x" * 43), False)):
@@ -193,7 +196,7 @@ async def test_a_failed_revocation_is_reported(world, sign_in, fetch):
 
 
 def test_no_secret_shows_when_values_are_printed():
-    attempt, *_ = authorization.begin_sign_in(
+    attempt, *_ = grants.begin_sign_in(
         ALL,
         discovery.DiscoveredProtection(resource="https://mcp.example", server=SERVER),
         client=SIGN_IN.client,

@@ -1,16 +1,11 @@
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from gateway_project.foundation.caller import GATEWAY
 from tests.tools.upstream.oauth.conftest import ALL, ANN, BOB
-from tests.tools.upstream.oauth.keeps import MemoryKeep
 from tools.upstream.errors import SignInRequired, SignInUnavailable
 from tools.upstream.oauth import sign_ins as module
-from tools.upstream.oauth.authorize import make_authorization
-from tools.upstream.oauth.sign_ins import SignInManager
-from tools.upstream.spec import ServerSpec
 
 
 async def test_a_valid_token_is_returned_without_a_request(world, keep, process, call, sign_in):
@@ -259,16 +254,3 @@ async def test_no_error_and_no_log_line_holds_a_token(
     shown += "".join(capfd.readouterr())
     assert "invalid_grant" in shown
     assert not any(secret in shown for secret in (tokens.access, tokens.refresh))
-
-
-def test_a_server_without_authorization_needs_none(clock):
-    sign_ins = SignInManager(store=MemoryKeep(), get_http_client=lambda: None, clock=clock)
-    spec = ServerSpec(name="notes", transport="http", url="https://mcp.example")
-    assert make_authorization(sign_ins, spec, listing_user="ann") is None
-    shared = make_authorization(sign_ins, replace(spec, authorization="oauth"), listing_user="ann")
-    own = make_authorization(
-        sign_ins, replace(spec, authorization="oauth_per_user"), listing_user="ann"
-    )
-    assert shared is not None
-    assert own is not None
-    assert (shared.is_per_user, own.is_per_user, own.listing_user) == (False, True, "ann")
