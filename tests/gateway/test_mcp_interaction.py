@@ -43,7 +43,8 @@ async def test_concurrent_and_sequential_questions_are_answered(connect, world, 
     async def answer(called, _progress):
         first = await asks_in_the_middle(*[("elicitation/create", FORM)] * 2)(called, None)
         second = await called.downstream.ask("elicitation/create", FORM)
-        return text_result(f"{first.content[0].text} {second}")
+        said = first.raw["content"][0]["text"]
+        return text_result(f"{said} {second}")
 
     world.upstream.answer = answer
     person = Person()
