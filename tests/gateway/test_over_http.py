@@ -28,7 +28,7 @@ def run(home, monkeypatch):
         served.append((application.service, tls))
 
     monkeypatch.setattr(over_http, "serve_http", serve)
-    monkeypatch.setattr(over_http.access_log, "make_access_log", lambda *_args, **_values: None)
+    monkeypatch.setattr(over_http, "make_access_log", lambda *_args, **_values: None)
 
     def command(**options):
         over_http.serve_over_http(BaseCommand(), OPTIONS | options, prepare=lambda *_: None)
