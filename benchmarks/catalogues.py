@@ -10,6 +10,7 @@ from benchmarks.definitions import definitions
 from gateway_project.foundation import sealing
 from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
+from tools.registration import ServerRegistration
 from tools.store import catalogue, servers
 
 PER_SERVER = 250
@@ -21,9 +22,7 @@ def fill(count: int) -> None:
     every = list(definitions(count))
     for number, start in enumerate(range(0, count, PER_SERVER)):
         name = f"bench{number}"
-        servers.register_servers(
-            [servers.ServerRegistration(name=name, command="true")], sealer=sealer
-        )
+        servers.register_servers([ServerRegistration(name=name, command="true")], sealer=sealer)
         catalogue.record_listing(
             name, every[start : start + PER_SERVER], at=datetime.now(UTC), approve_new=True
         )

@@ -14,6 +14,7 @@ from benchmarks.tables import markdown
 from gateway_project.foundation import sealing
 from gateway_project.mcp import kept_answers
 from tools.definition import Definition
+from tools.registration import ServerRegistration
 from tools.store import catalogue, servers
 
 RUNS = 10
@@ -52,7 +53,7 @@ def _register_hanging() -> None:
         name = f"hanging{number}"
         servers.register_servers(
             [
-                servers.ServerRegistration(
+                ServerRegistration(
                     name=name,
                     command=sys.executable,
                     args=("-c", "import time; time.sleep(3600)"),

@@ -14,6 +14,7 @@ from gateway_project.foundation import sealing
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
 from tools.embed.load import make_embedder
 from tools.embed_catalogue import embed_missing
+from tools.registration import ServerRegistration
 from tools.store import servers
 
 SERVERS = 10
@@ -43,7 +44,7 @@ def run() -> str:
 def _register() -> None:
 
     registrations = [
-        servers.ServerRegistration(
+        ServerRegistration(
             name=f"many{number}",
             command=sys.executable,
             args=("-m", "benchmarks.many_tools_server", str(number * TOOLS_EACH), str(TOOLS_EACH)),

@@ -102,7 +102,7 @@ def simulate(
         for turn in task["turns"]:
             if searches and turn["calls"]:
                 state.add_statement(turn["user"])
-                found = frozenset(pks[call["tool"]] for call in turn["calls"])
+                found = {pks[call["tool"]]: 1.0 for call in turn["calls"]}
                 statements.append(Statement(text=turn["user"], at=at, found=found))
             for call in turn["calls"]:
                 at += CALL_S

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from benchmarks import tables
+from graph.suggestion.next_call.observation import CallObservation, PlacedValue
 from learning.event_loader import EventLoader
 from learning.memory.capture import Capture
 from learning.memory.event import Event, EventKind, EventOutcome
@@ -61,31 +62,25 @@ def run() -> str:
 def _observe(draw: random.Random) -> dict[str, object]:
     """Return an observation in the form in which calls leave them."""
     numbers = iter(range(draw.randrange(50), 1_000))
-    return {
-        "observation": {
-            "tool": draw.randrange(1, 500),
-            "read_only": True,
-            "error": False,
-            "arguments": {"reservation_id": next(numbers), "user_id": next(numbers)},
-            "schema_arguments": {"cabin": 1},
-            "complete": True,
-            "values": _place_values(draw, numbers),
-            "statements": [],
-            "shapes": {},
-            "ms": 12.5,
-        }
-    }
+    observed = CallObservation(
+        tool=draw.randrange(1, 500),
+        is_read_only=True,
+        is_error=False,
+        arguments={"reservation_id": next(numbers), "user_id": next(numbers)},
+        schema_arguments={"cabin": 1},
+        is_complete=True,
+        values=tuple(_place_values(draw, numbers)),
+        duration_ms=12.5,
+    )
+    return {"observation": observed.to_json()}
 
 
-def _place_values(draw: random.Random, numbers: Iterator[int]) -> dict[str, list[list[int]]]:
-    """Return where the values of a result stood, by path, in the order of the paths."""
-    placed = {
-        f"/{draw.choice(WORDS)}/*/{draw.choice(WORDS)}_{draw.choice(WORDS)}": [
-            [next(numbers), item] for item in range(draw.randrange(1, 6))
-        ]
-        for _ in range(RESULT_PATHS)
-    }
-    return dict(sorted(placed.items()))
+def _place_values(draw: random.Random, numbers: Iterator[int]) -> Iterator[PlacedValue]:
+    """Yield where the values of a result stood."""
+    for _ in range(RESULT_PATHS):
+        path = f"/{draw.choice(WORDS)}/*/{draw.choice(WORDS)}_{draw.choice(WORDS)}"
+        for item in range(draw.randrange(1, 6)):
+            yield PlacedValue(path, (item,), next(numbers))
 
 
 def _make_event(

@@ -14,6 +14,7 @@ from benchmarks.gateway_process import GatewayProcess
 from benchmarks.tables import markdown
 from gateway_project.foundation import sealing
 from tools.models import Server
+from tools.registration import ServerRegistration
 from tools.store import servers
 
 TOOLS = 500
@@ -86,10 +87,7 @@ def _connected() -> Memory:
     names = [f"echo{number}" for number in range(SERVERS)]
     arguments = (str(HERE / "backend.py"), str(TOOLS_EACH))
     servers.register_servers(
-        [
-            servers.ServerRegistration(name=name, command=sys.executable, args=arguments)
-            for name in names
-        ],
+        [ServerRegistration(name=name, command=sys.executable, args=arguments) for name in names],
         sealer=sealer,
     )
     call_command("discover", verbosity=0)

@@ -169,7 +169,7 @@ class _Client:
 
         self._at += SESSION_S
         hits = self._search(words, is_taught=True)
-        found = frozenset(hit.tool_pk for hit in hits)
+        found = {hit.tool_pk: 1.0 for hit in hits}
         self._use.add_statement(
             session, self._client, Statement(text=words, at=self._at, found=found)
         )

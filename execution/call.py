@@ -446,8 +446,8 @@ async def _dispatch(
         outcome = find_error_code(error)
         raise
     finally:
-        telemetry.find_call_counter(tool.server, outcome).inc()
-        telemetry.find_call_timer(tool.server).observe(time.monotonic() - started)
+        telemetry.calls.labels(tool.server, outcome).inc()
+        telemetry.call_seconds.labels(tool.server).observe(time.monotonic() - started)
 
 
 async def _send(

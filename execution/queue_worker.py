@@ -20,7 +20,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.psycopg_connector import PsycopgConnector
 
 from execution.process.background import RENEWALS_PER_LEASE
-from execution.process.periodic import repeat_every
+from execution.process.watchers import repeat_every
 from execution.run_dependencies import run_in_database
 from execution.store import jobs
 from gateway_project.foundation import notify

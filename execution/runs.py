@@ -317,22 +317,9 @@ class Runs:
         with self._watchers.watch(run) as signal:
             if not self._is_held_here(caller, run):
                 await self.load_view(caller, run, results=False)
-            else:
-                while self._is_held_here(caller, run):
-                    await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)
-                if view := signal.ended_run or await self._load_ended(caller, run):
-                    return view
             while self._is_held_here(caller, run) or not await self._is_at_rest(run):
                 await wait_for_signal(signal, wait_s=POLL_INTERVAL_S)
         return await self.load_view(caller, run)
-
-    async def _load_ended(self, caller: Caller, run: UUID) -> RunView | None:
-        """Return the view of an ended run; None: it is only at rest, or unavailable."""
-        try:
-            view = await self.load_view(caller, run)
-        except RunsUnavailable:  # it may be back before the time is up
-            return None
-        return view if view.status.is_final else None
 
     def _is_held_here(self, caller: Caller, run: UUID) -> bool:
         holder = self._process.holder

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from graph.suggestion.intent.words import split_words
+from tools import embedding_text
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.lexemes import hash_lexeme, split_lexemes
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 MAX_CACHED_TEXTS: Final = 256
 """A clause of an intent is often one of its requests as well, and may have no value to mask."""
+MAX_WORDS = 400
+"""Words per text: twice the non-stop words in 4,000 characters of prose."""
+
+_WORD = re.compile(r"\w+(?:[-'’.]\w+)*")  # noqa: RUF001 - an apostrophe as people type it
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def encode_intents(
@@ -71,3 +77,25 @@ def _lexeme_keys(text: str) -> tuple[int, ...]:
     return tuple(
         hash_lexeme(lexeme) for word in split_words(text) for lexeme in split_lexemes(word)
     )
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """List the words in order, with repetitions.
+
+    Compound names are followed by their parts; numbers and single Latin letters are left out.
+
+    Example:
+        >>> split_words("Run getHTTPResponse for 42 pages")
+        ('Run', 'getHTTPResponse', 'get', 'HTTP', 'Response', 'for', 'pages')
+    """
+    return tuple(_iterate_words(embedding_text.split_into_pairs(text)))[:MAX_WORDS]
+
+
+def _iterate_words(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        if not _LETTER.search(word):
+            continue
+        yield word
+        parts = embedding_text.split_name(word).split()
+        if len(parts) > 1:
+            yield from (part for part in parts if len(part) > 1 and not part.isdigit())

@@ -12,7 +12,7 @@ from graph.exchange.document import GraphDocument, StatedEvidence, StatedRelatio
 from graph.exchange.read import GraphFormat
 from graph.record import RelationRecord
 from graph.relations import SYMMETRIC_KINDS, Evidence
-from graph.store import metrics, names, relations, tool_lists
+from graph.store import metrics, names, relations
 
 DEFAULT_HOPS: Final = 2
 _WRITER_BY_FORMAT: Final = {
@@ -51,9 +51,7 @@ def build_document(
     """
     at = now or datetime.now(UTC)
     tools = {
-        name: tool
-        for name, tool in tool_lists.load_listed_tools().items()
-        if tool.team in (None, team)
+        name: tool for name, tool in names.load_listed_tools().items() if tool.team in (None, team)
     }
     ids = {tool.pk: name for name, tool in tools.items()}
     teams = names.load_team_names()

@@ -80,20 +80,8 @@ class FitOutcome:
     missing_reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FittedScope:
-    """The fitted models of one scope.
-
-    Attributes:
-        ranker: The serialised ranker.
-        figures: Sizes of the history it was fitted to: `patterns`, `runs`.
-    """
-
-    ranker: bytes
-    figures: Mapping[str, Any]
-
-
-FitScope = Callable[[int | None, "SearchIndex"], FittedScope]
+FitScope = Callable[[int | None, "SearchIndex"], tuple[bytes, Mapping[str, Any]]]
+"""Returns the serialised ranker of a team, and the sizes of the history it was fitted to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,14 +177,16 @@ def fit_due_scopes(
                     team, model=index.model, digest=due[team], failure=model.reason, at=now
                 )
                 failed.append(model)
-            elif fitted_models.store_model(model, model=index.model, at=now):  # its team is there
+            elif fitted_models.store_model(model, at=now):  # its team is there
                 fitted.append(model)
             on_progress(number, len(due))
     return FitOutcome(fitted=fitted, failed=failed)
 
 
-def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedScope:
-    """Fit the models of a team to all history that it sees.
+def fit_team(
+    team: int | None, index: SearchIndex, *, sealer: Sealer
+) -> tuple[bytes, Mapping[str, Any]]:
+    """Fit the models of a team to all history that it sees; see `FitScope`.
 
     Raises:
         ValueError: If they cannot be fitted, or their parameters are not finite; numpy's
@@ -210,13 +200,8 @@ def fit_team(team: int | None, index: SearchIndex, *, sealer: Sealer) -> FittedS
     )
     ranker = ranking.fit_ranker(history, ToolView.for_team(index, team=team))
     _require_finite(ranker.tool_model, ranker.set_model, ranker.order_model, ranker.calibrator)
-    return FittedScope(
-        ranker=ranker.to_bytes(),
-        figures={
-            "patterns": len(history),
-            "runs": sum(past.successes + past.failures for past in history),
-        },
-    )
+    runs = sum(past.successes + past.failures for past in history)
+    return ranker.to_bytes(), {"patterns": len(history), "runs": runs}
 
 
 def _require_finite(*models: Any) -> None:
@@ -235,21 +220,22 @@ def _fit_scope(
     started = time.perf_counter()
     try:
         with time_limit.limit_time(SCOPE_TIMEOUT_S):
-            fitted = fit(team, index)
+            ranker, figures = fit(team, index)
     except (ValueError, ArithmeticError, TimeLimitExceeded) as error:
         reason = summarize_error(error)
         log.warning("models.scope_fit_failed", team=team, reason=reason)
         return FailedFit(team=team, reason=reason)
     seconds = time.perf_counter() - started
-    log.info("models.fitted", team=team, seconds=round(seconds, 3), **fitted.figures)
+    log.info("models.fitted", team=team, seconds=round(seconds, 3), **figures)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return ModelRow(
-        team=team,
+        team_id=team,
+        embedding_model=index.model,
         digest=digest,
-        content=sealer.seal_bytes(fitted.ranker),
+        content=sealer.seal_bytes(ranker),
         seconds=seconds,
         peak_memory_mb=peak // RSS_UNITS_PER_KB // 1_000,
-        figures=fitted.figures,
+        figures=figures,
     )
 
 

@@ -13,10 +13,9 @@ from graph import history_lines, read_runs, record_runs
 from graph.exchange.check import find_similar_ids
 from graph.exchange.document import ImportProblem, ImportProblems
 from graph.patterns import InvalidRun, PastRun, UnknownRunTool
-from graph.read_runs import RecordableRun
 from graph.record_runs import RecordingDependencies
-from graph.store import recording, team_names, tool_lists
-from graph.store.recording import RecordedRuns
+from graph.store import names, recording, team_names
+from graph.store.recording import RecordableRun, RecordedRuns
 from tools import ids
 from tools.query_text import QueryError
 
@@ -99,7 +98,7 @@ class _HistoryImport:
         self._dependencies = dependencies
         self._now = now
         self._dry_run = dry_run
-        self._ids = {name: tool.pk for name, tool in tool_lists.load_listed_tools().items()}
+        self._ids = {name: tool.pk for name, tool in names.load_listed_tools().items()}
         self._names = _index_tool_names(self._ids)
         self._tools = team_names.load_tool_names(set(self._names.values()))
         self._private = team_names.load_private_teams(self._tools)

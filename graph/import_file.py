@@ -15,7 +15,7 @@ from graph.exchange.check import find_similar_ids
 from graph.exchange.document import ImportProblem, ImportProblems, StatedRelation, quote_value
 from graph.record import RelationRecord
 from graph.relations import Relation, RelationKey
-from graph.store import relations, tool_lists
+from graph.store import names, relations
 
 MAX_ORIGIN: Final = 200
 MAX_GUESSES: Final = 5
@@ -148,7 +148,7 @@ class _RelationImport:
     def __init__(self, policy: ImportPolicy, *, skip_unknown: bool) -> None:
         self._policy = policy
         self._skip_unknown = skip_unknown
-        self._listed = tool_lists.load_listed_tools()
+        self._listed = names.load_listed_tools()
         self._names = {tool.pk: name for name, tool in self._listed.items()}
         self._stored = {one.key: one for one in relations.load()}
         self._lines: dict[RelationKey, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from graph.algorithms.centrality import measure_centrality
@@ -15,23 +15,16 @@ from graph.record import GraphMetric
 from graph.topology import Topology
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphMeasurements:
-    """Metrics and statistics of a graph.
+def measure_topology(
+    topology: Topology, *, known: Mapping[int, GraphMetric]
+) -> tuple[Mapping[int, GraphMetric], Mapping[str, Any]]:
+    """Compute the metrics of each tool that has relations, and the statistics of the graph.
 
-    Attributes:
-        metrics: Metrics of each tool that has relations.
-        statistics: Statistics as JSON values: the fields of `GraphStatistics`; `pivots`, the
-            number of tools that betweenness and closeness were measured from; and `is_exact`,
-            whether these were all tools.
+    Returns:
+        The metrics by tool; and the statistics as JSON values: the fields of `GraphStatistics`;
+        `pivots`, the number of tools that betweenness and closeness were measured from; and
+        `is_exact`, whether these were all tools.
     """
-
-    metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
-    statistics: Mapping[str, Any] = field(default_factory=dict)
-
-
-def measure_topology(topology: Topology, *, known: Mapping[int, GraphMetric]) -> GraphMeasurements:
-    """Compute the metrics of all tools, and the statistics of the graph."""
     arcs = build_matrix(topology)
     ranks = compute_pagerank(arcs, warm={tool: metric.pagerank for tool, metric in known.items()})
     central = measure_centrality(arcs)
@@ -40,4 +33,4 @@ def measure_topology(topology: Topology, *, known: Mapping[int, GraphMetric]) ->
     metrics = dict(zip(arcs.tools.tolist(), map(GraphMetric._make, rows), strict=True))
     figures = asdict(describe_graph(topology, metrics, arcs=arcs))
     figures |= {"pivots": central.pivots, "is_exact": central.is_exact}
-    return GraphMeasurements(metrics=metrics, statistics=figures)
+    return metrics, figures

@@ -174,7 +174,7 @@ def _read_ranker(team: int | None, model: str, sealer: Sealer) -> tuple[Ranker, 
     if stored is None:
         return fit.prior_ranker(model), ""
     try:
-        ranker = Ranker.from_bytes(sealer.unseal_bytes(stored.content))
+        ranker = Ranker.from_bytes(sealer.unseal_bytes(bytes(stored.content)))
     except (UnsealingFailed, ValueError) as error:  # of another key or version, until refitted
         log.warning("rankers.model_unusable", team=team, reason=str(error))
         ranker = fit.prior_ranker(model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,45 +11,19 @@ from gateway_project.foundation import canonical
 from gateway_project.foundation.sealing import Sealer
 from graph import patterns
 from graph.exchange.document import quote_value
-from graph.patterns import InvalidRun, PastRun, PatternWorkflow, RunTask
+from graph.patterns import InvalidRun, PastRun, RunTask
 from graph.store.binding_uses import CALL, OTHER, BindingUse
-from graph.store.recording import RunRow
+from graph.store.recording import RecordableRun
 from graph.store.team_names import TeamName
 from tools.definition import make_storable
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.knowledge import ObservedBinding
     from graph.suggestion.binding.steps import BindTool
-    from graph.suggestion.intent.reading import IntentReading
 
 MAX_PARAMETER_CHARS: Final = 200
 MAX_VALUE_CHARS: Final = 1_000
 """Longer values are counted by digest only and never stored."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RecordableRun:
-    """A run that can be recorded.
-
-    Attributes:
-        row: The row to store, still without vectors and binding uses.
-    """
-
-    run: PastRun
-    reading: IntentReading
-    workflow: PatternWorkflow
-    row: RunRow
-
-    @property
-    def tasks(self) -> tuple[RunTask, ...]:
-        """Its tasks in an order that respects dependencies."""
-        by_id = {task.id: task for task in self.run.tasks}
-        return tuple(by_id[task_id] for task_id in self.workflow.ids)
-
-    @property
-    def teaches_bindings(self) -> bool:
-        """Whether bindings can be learned from its arguments."""
-        return self.run.succeeded and any(task.arguments for task in self.run.tasks)
 
 
 def read_run(
@@ -60,7 +34,7 @@ def read_run(
     private: Mapping[int, TeamName],
     sealer: Sealer,
 ) -> RecordableRun:
-    """Check a run and build its row, without vectors.
+    """Check a run and prepare it, without vectors and sources of its arguments.
 
     Raises:
         InvalidRun: If it cannot be recorded, or called a tool that not all who would learn from
@@ -80,23 +54,17 @@ def read_run(
         workflow, {pk: tool.tool for pk, tool in tools.items()}
     )
     normalized = patterns.normalize_intent(reading.embedded_masked_text)
-    row = RunRow(
-        key=run.key,
+    by_id = {task.id: task for task in run.tasks}
+    return RecordableRun(
+        run=replace(run, tasks=tuple(by_id[task_id] for task_id in workflow.ids)),
+        reading=reading,
         pattern_key=(
             sealer.digest("intent", team, normalized),
             patterns.compute_workflow_hash(document),
         ),
-        tasks=document,
-        tools=workflow.tools,
+        workflow=document,
         intent=sealer.seal(reading.masked),
-        is_masked=reading.embedded_masked_text == reading.masked,
-        encoded=None,
-        succeeded=run.succeeded,
-        at=run.at,
-        weight=run.weight,
-        person=run.person,
     )
-    return RecordableRun(run=run, reading=reading, workflow=workflow, row=row)
 
 
 def _check_task(task: RunTask, tools: Mapping[int, BindTool]) -> None:
@@ -132,7 +100,7 @@ def collect_binding_uses(
 
     if not run.teaches_bindings:
         return ()
-    tasks = [_limit_arguments(task, tools) for task in run.tasks]
+    tasks = [_limit_arguments(task, tools) for task in run.run.tasks]
     bindings = knowledge.observe_arguments(tasks, reading=run.reading, tools=tools)
     calls = [BindingUse(tool=task.tool, parameter="", kind=CALL) for task in run.run.tasks]
     return (*calls, *(use for binding in bindings for use in _iterate_uses(binding, team, sealer)))

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 from gateway_project.foundation.sealing import Sealer
 from graph import read_runs
 from graph.patterns import MIN_SUPPORT, PastRun
-from graph.read_runs import RecordableRun
 from graph.store import recording, team_names
-from graph.store.recording import RecordedRuns, RunRow
+from graph.store.recording import RecordableRun, RecordedRuns
 from tools.embed.embedder import Embedder, EmbeddingUnavailable
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 CHUNK_SIZE: Final = 200
 """Runs recorded per transaction; an interruption loses at most some seconds' work."""
-
-"""Newest runs whose values the model of bindings is fitted to."""
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -105,16 +102,19 @@ def _record_chunk(
     new = [run for run in runs if run.run.key not in known]
     teaching = _select_teaching(new, dependencies.team)
     encoded = _encode_intents(new, dependencies)
-    rows = [
-        _make_row(run, encoded.get(run.reading.text), dependencies, tools)
-        if run in teaching
-        else replace(run.row, encoded=encoded.get(run.reading.text))
+    team, sealer = dependencies.team, dependencies.sealer
+    complete = [
+        replace(
+            run,
+            encoded=encoded.get(run.reading.text),
+            uses=read_runs.collect_binding_uses(run, team=team, tools=tools, sealer=sealer)
+            if run in teaching
+            else (),
+        )
         for run in new
     ]
     model = dependencies.embedder.model if dependencies.embedder else ""
-    recorded = recording.record_rows(
-        rows, team=dependencies.team, model=model, sealer=dependencies.sealer
-    )
+    recorded = recording.record_complete_runs(complete, team=team, model=model, sealer=sealer)
     return recorded + RecordedRuns(repeated_runs=len(runs) - len(new))
 
 
@@ -123,25 +123,11 @@ def _select_teaching(new: Sequence[RecordableRun], team: int | None) -> set[Reco
 
     Of calls made one by one, only those of a workflow that was seen before.
     """
-    unsure = {run.row.pattern_key[1] for run in new if run.run.weight < 1.0}
+    unsure = {run.pattern_key[1] for run in new if run.run.weight < 1.0}
     weights = recording.load_workflow_weights(team, unsure) if unsure else {}
     return {
-        run
-        for run in new
-        if run.run.weight + weights.get(run.row.pattern_key[1], 0.0) >= MIN_SUPPORT
+        run for run in new if run.run.weight + weights.get(run.pattern_key[1], 0.0) >= MIN_SUPPORT
     }
-
-
-def _make_row(
-    run: RecordableRun,
-    encoded: EncodedIntent | None,
-    dependencies: RecordingDependencies,
-    tools: Mapping[int, BindTool],
-) -> RunRow:
-    uses = read_runs.collect_binding_uses(
-        run, team=dependencies.team, tools=tools, sealer=dependencies.sealer
-    )
-    return replace(run.row, encoded=encoded, uses=uses)
 
 
 def _encode_intents(
@@ -152,12 +138,12 @@ def _encode_intents(
     from graph import encode
 
     known = recording.load_embedded_patterns(
-        dependencies.team, dependencies.embedder.model, {run.row.pattern_key for run in new}
+        dependencies.team, dependencies.embedder.model, {run.pattern_key for run in new}
     )
     wanted = {
         run.reading.text: run.reading
         for run in new
-        if run.row.pattern_key not in known or run.teaches_bindings
+        if run.pattern_key not in known or run.teaches_bindings
     }
     try:
         encoded = encode.encode_intents(list(wanted.values()), embedder=dependencies.embedder)

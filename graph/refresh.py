@@ -151,8 +151,7 @@ def _measure_topology(topology: Topology) -> tuple[Mapping[int, GraphMetric], Ma
         return {}, {}
     from graph import measure  # noqa: PLC0415 - heavy
 
-    measured = measure.measure_topology(topology, known=metrics.load_metrics())
-    return measured.metrics, measured.statistics
+    return measure.measure_topology(topology, known=metrics.load_metrics())
 
 
 def _is_snapshot_due(now: datetime, version: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graph import contradictions, refresh, wording
 from graph.record import GraphMetric
-from graph.store import metrics, names, relations, snapshots, state, tool_lists, usage
+from graph.store import metrics, names, relations, snapshots, state, usage
 from graph.topology import Topology
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def build_report(*, now: datetime, top: int = DEFAULT_TOP) -> GraphReport:
     """Describe the shared graph."""
     from graph.algorithms.statistics import describe_graph  # noqa: PLC0415 - heavy
 
-    catalogue = {tool.pk: name for name, tool in tool_lists.load_listed_tools().items()}
+    catalogue = {tool.pk: name for name, tool in names.load_listed_tools().items()}
     topology, stored_metrics = relations.load_topology(now=now), metrics.load_metrics()
     statistics = describe_graph(topology, stored_metrics, tools=catalogue.keys())
     calls_by_tool = _sum_calls(usage.load_usage().items())

@@ -11,10 +11,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gateway_project.foundation.caller import Contributor
 from tools import ids
+
+if TYPE_CHECKING:
+    from graph.suggestion.next_call.call import PlannedCall
 
 IDLE_S: Final = 600.0
 """Pause after which a session's next call belongs to another task; sessions over stateless HTTP
@@ -92,15 +95,21 @@ class Statement:
     """A search or an intent.
 
     Attributes:
-        text: As the client wrote it.
-        at: Unix time in seconds.
+        text: As the client wrote it; never stored by itself.
+        at: When it was answered, Unix time in seconds.
+        found: Tools in the answer by primary key, best first, each with the probability that it
+            is needed.
         is_intent: Whether it states a whole task, as opposed to a search for tools.
+        words_hash: Keyed hash of the words, as in its event.
+        planned: Calls suggested for an intent, in their order; never stored.
     """
 
     text: str
     at: float
-    found: frozenset[int]
+    found: Mapping[int, float]
     is_intent: bool = False
+    words_hash: int = 0
+    planned: tuple[PlannedCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -360,7 +369,7 @@ def compute_link(
         score += OTHER_SERVER
     if trigger is not None and trigger is earlier_trigger:
         score += SAME_STATEMENT
-        score += FOUND_TOGETHER * (trigger.found >= {earlier.pk, later.pk})
+        score += FOUND_TOGETHER * (trigger.found.keys() >= {earlier.pk, later.pk})
     gap_s = later.at - earlier.ended_at
     score += CLOSE if gap_s <= CLOSE_S else DISTANT if gap_s > DISTANT_S else 0.0
     score += 0.0 if earlier.succeeded else AFTER_FAILURE

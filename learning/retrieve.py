@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
-from learning.memory import intent_vectors
 from learning.memory.event import Event
+from learning.sessions import word_vectors
 from learning.store import events
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def find_similar_events(
     similar: list[tuple[float, int]] = []
     for intent_hash, sealed in events.load_sealed_vectors(team, model, limit=MAX_VECTORS):
         try:
-            known = intent_vectors.unseal_vector(sealed, sealer)
+            known = word_vectors.unseal_vector(sealed, sealer)
         except (UnsealingFailed, ValueError) as error:
             log.warning("events.vector_unreadable", team=team, reason=str(error))
             break  # the others were sealed with the same key

@@ -68,7 +68,7 @@ class SuggestionInputs:
         """Names of the parameters that each tool requires, by the data set's id."""
         required = {}
         for tool in self.world.catalogue.tools.values():
-            normal = schema.normalise(tool.input_schema).schema
+            normal = schema.normalise(tool.input_schema)
             names = {name for name in normal.get("required", ()) if isinstance(name, str)}
             required[self.world.dataset_ids[tool.pk]] = frozenset(
                 names & set(normal.get("properties", ()))

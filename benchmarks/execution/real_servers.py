@@ -272,11 +272,12 @@ async def _register() -> None:
     from gateway_project.foundation import sealing
     from gateway_project.foundation.database import run_in_database_thread
     from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
+    from tools.registration import ServerRegistration
     from tools.store import servers
 
     delays = dict.fromkeys(SLOW, SLOW_S) | {QUICK: QUICK_S}
     registrations = [
-        servers.ServerRegistration(
+        ServerRegistration(
             name=name,
             command=sys.executable,
             args=("-m", "benchmarks.execution.slow_server", str(delay_s)),

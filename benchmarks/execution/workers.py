@@ -84,9 +84,10 @@ def _register() -> None:
 
     from gateway_project.foundation import sealing
     from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
+    from tools.registration import ServerRegistration
     from tools.store import servers
 
-    registration = servers.ServerRegistration(
+    registration = ServerRegistration(
         name=SERVER,
         command=sys.executable,
         args=("-m", "benchmarks.execution.slow_server", str(DELAY_S)),

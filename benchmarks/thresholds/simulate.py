@@ -9,12 +9,12 @@ from typing import Final
 
 from benchmarks.thresholds.scenarios import LENGTH, SCENARIOS, Scenario, Situation, draw_key
 from learning.prediction import ResolvedPrediction
+from learning.thresholds.named import ThresholdPolicy
 from learning.thresholds.policy import (
     MAX_THRESHOLD,
     MIN_THRESHOLD,
     TARGET_SUCCESS,
     ThresholdEstimate,
-    ThresholdPolicy,
 )
 
 HORIZONS: Final = (100, 1_000)

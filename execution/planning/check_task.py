@@ -309,7 +309,7 @@ class _TaskChecker:
         if tool.tool not in self._outputs:
             declared = tool.output_schema
             self._outputs[tool.tool] = (
-                OutputSchema(normalise(declared).schema, self._budget) if declared else None
+                OutputSchema(normalise(declared), self._budget) if declared else None
             )
         return self._outputs[tool.tool]
 

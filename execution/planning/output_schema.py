@@ -61,7 +61,17 @@ class OutputSchema:
         self._root = _SchemaNode(alternatives=_expand_alternatives((schema,), schema, budget))
 
     def resolve_schemas(self, pointer: str) -> SchemaAlternatives:
-        """Return the result of the function `resolve_schemas`."""
+        """Return the possible schemas at a pointer into a result; none if it leads nowhere.
+
+        A property that the schema does not name is assumed absent, unless it mentions additional
+        ones: servers seldom exclude them explicitly, and seldom send any.
+
+        Example:
+            >>> listed = {"properties": {"ids": {"type": "array", "items": {"type": "integer"}}}}
+            >>> output = OutputSchema(listed, WorkBudget())
+            >>> output.resolve_schemas("/ids/0"), output.resolve_schemas("/names")
+            (({'type': 'integer'},), ())
+        """
         node = self._root
         for index, token in enumerate(pointer.split("/")[1:]):
             if index >= MAX_POINTER_STEPS or ANY_SCHEMA[0] in node.alternatives:
@@ -75,7 +85,7 @@ class OutputSchema:
         return node.alternatives
 
     def resolve_item_schemas(self, pointer: str) -> SchemaAlternatives:
-        """Return the result of the function `resolve_item_schemas`."""
+        """Return the possible schemas of items of the list at a pointer; none: it is no list."""
         lists = [
             schema_part
             for schema_part in self.resolve_schemas(pointer)
@@ -93,29 +103,6 @@ class OutputSchema:
             for below in _iterate_step_schemas(schema_part, step)
         ]
         return _expand_alternatives(inner, self._schema, self._budget)
-
-
-def resolve_schemas(schema: Mapping[str, Any], pointer: str) -> SchemaAlternatives:
-    """Return the possible schemas at a pointer into a result; none if it leads nowhere.
-
-    A property that the schema does not name is assumed absent, unless it mentions additional ones:
-    servers seldom exclude them explicitly, and seldom send any.
-
-    Args:
-        schema: Normalised output schema.
-        pointer: A JSON pointer.
-
-    Example:
-        >>> listed = {"properties": {"ids": {"type": "array", "items": {"type": "integer"}}}}
-        >>> resolve_schemas(listed, "/ids/0"), resolve_schemas(listed, "/names")
-        (({'type': 'integer'},), ())
-    """
-    return OutputSchema(schema, WorkBudget()).resolve_schemas(pointer)
-
-
-def resolve_item_schemas(schema: Mapping[str, Any], pointer: str) -> SchemaAlternatives:
-    """Return the possible schemas of items of the list at a pointer; none if it is not a list."""
-    return OutputSchema(schema, WorkBudget()).resolve_item_schemas(pointer)
 
 
 def allows_type(schema: Mapping[str, Any], kind: str) -> bool:

@@ -8,10 +8,9 @@ from typing import Final
 
 from execution.process.journal import DatabaseJournal
 from execution.process.owner import ProcessOwner, remove_dead_owners
-from execution.process.periodic import repeat_every
 from execution.process.progress_relay import ProgressRelay
 from execution.process.run_holder import RunHolder
-from execution.process.watchers import RunWatchers
+from execution.process.watchers import RunWatchers, repeat_every
 from execution.run_dependencies import RunDependencies, run_in_database
 from execution.store import approvals, expiry, leases, writing
 from gateway_project.foundation.task_group import TaskGroup

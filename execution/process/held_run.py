@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,31 +14,38 @@ from uuid import UUID
 
 from execution import call
 from execution.call import CallOutcome
-from execution.changes import Journal, RunChanges, RunFenced
+from execution.changes import Journal, RunChanges, RunFenced, TaskKey
 from execution.codes import APPROVAL_EXPIRED, APPROVAL_REJECTED
 from execution.control import Action
 from execution.planning import parse
-from execution.process import load_results
 from execution.process.adopted_call import AdoptedCall
+from execution.process.journal import DatabaseJournal
 from execution.process.progress_relay import ProgressRelay
-from execution.process.run_journal import RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
+from execution.process.watchers import RunWatchers
 from execution.run_dependencies import RunDependencies, retry_until_available
+from execution.running import result_cache
 from execution.running.dependencies import ExecutorDependencies, Invocation
 from execution.running.executor import Execution
+from execution.running.in_flight import load_roots
 from execution.running.limits import CallSlots
+from execution.running.results import ResultRoot
 from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
-from execution.store import approvals, commands
+from execution.store import approvals, commands, payloads
 from execution.store.approvals import ApprovalDecision
 from execution.store.commands import PendingCommand
+from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.task_group import TaskGroup
 from tools.upstream.request import UpstreamRequest
 
 _REFUSAL_CODES: Final = {"rejected": APPROVAL_REJECTED, "expired": APPROVAL_EXPIRED}
 """Error codes of calls by the status of their approval."""
-BATCH_WINDOW_S: Final = 0.004
-"""About the duration of a write."""
+BATCH_BYTES: Final = 16 * 1024 * 1024
+"""JSON bytes loaded together, except for a single larger result; whole before it is reduced."""
+
+
+CreateRun = Callable[[RunChanges], Awaitable[None]]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -132,10 +139,7 @@ def build_executor_dependencies(  # noqa: PLR0913 - collaborators, and what one 
         journal=journal,
         call_slots=call_slots if adopted is None else CallSlots(total=1, per_server=1),
         clock=clock,
-        reload_results=partial(
-            load_results.load_result_roots, snapshot.run, sealer=dependencies.sealer
-        ),
-        batch_window_s=BATCH_WINDOW_S,
+        reload_results=partial(load_result_roots, snapshot.run, sealer=dependencies.sealer),
         slot_group=get_slot_group(caller),
         is_sent=adopted is not None,
     )
@@ -263,3 +267,89 @@ def _forward_command(execution: Execution, command: PendingCommand) -> None:
         case Action.REPLAN:
             begun = execution.workflow.by_id
             execution.replan(parse.parse(command.workflow, known=begun), command=command.id)
+
+
+async def load_result_roots(
+    run: UUID, tasks: Collection[str], *, sealer: Sealer
+) -> Mapping[TaskKey, ResultRoot]:
+    """Return the result roots of tasks, items included.
+
+    A task whose results do not fit is loaded no further: a root with an excessive size marks it as
+    too large.
+
+    Raises:
+        UnsealingFailed: If no key opens a result.
+    """
+    found: dict[TaskKey, ResultRoot] = {}
+    sizes: Counter[str] = Counter()
+    too_large: set[str] = set()
+    waiting = await retry_until_available(payloads.load_result_sizes, run, tasks)
+    while waiting := [entry for entry in waiting if entry[0][0] not in too_large]:
+        batch = _select_batch(waiting)
+        del waiting[: len(batch)]
+        raw_results = await retry_until_available(payloads.load_results, run, batch, sealer=sealer)
+        for key, root in (await load_roots(raw_results)).items():
+            task = key[0]
+            if task in too_large:
+                continue
+            sizes[task] += root.size_bytes
+            found[key] = root
+            if sizes.total() > result_cache.MAX_BYTES:
+                too_large.add(task)
+                del sizes[task]
+                found = {other: entry for other, entry in found.items() if other[0] != task}
+                found[key] = ResultRoot(None, result_cache.MAX_BYTES + 1)
+    return found
+
+
+def _select_batch(waiting: list[tuple[TaskKey, int]]) -> list[TaskKey]:
+    """Return the first keys whose results fit a batch; at least one."""
+    size = 0
+    for number, (_, result_bytes) in enumerate(waiting):
+        size += result_bytes
+        if size > BATCH_BYTES and number:
+            return [key for key, _ in waiting[:number]]
+    return [key for key, _ in waiting]
+
+
+class RunJournal:
+    """Journals one run, notifies local watchers, and notes its end.
+
+    Args:
+        journal: Does the writing.
+        watchers: Local watchers, besides those the database notifies.
+        create: Creates the run together with its first changes; None: it exists.
+    """
+
+    def __init__(
+        self, journal: DatabaseJournal, watchers: RunWatchers, *, create: CreateRun | None = None
+    ) -> None:
+        self.has_ended = False
+        """Whether its end is durable; then nobody holds it."""
+        self.is_created = create is None
+        """Whether it exists."""
+        self._journal = journal
+        self._watchers = watchers
+        self._create_run = create
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds the run, as far as it knows."""
+        return self.is_created and not self.has_ended
+
+    async def record(self, changes: RunChanges) -> None:
+        """Return once the changes are durable; as in `execution.changes.Journal`.
+
+        Raises:
+            RunNotCreated: If creation failed, or an earlier request created it.
+        """
+        if self._create_run is not None:
+            create, self._create_run = self._create_run, None
+            await create(changes)
+            self.is_created = True
+        else:
+            await self._journal.record(changes)
+        is_end = changes.status is not None and changes.status.is_final
+        # An entry after the end may be acknowledged as written with it.
+        self.has_ended = self.has_ended or is_end
+        self._watchers.notify(changes.run)

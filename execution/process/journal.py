@@ -14,10 +14,10 @@ from django.db import Error as DatabaseError
 
 from execution.changes import RunChanges
 from execution.run_dependencies import retry_until_available
-from execution.store.writing import Refusal, WrittenEntry
+from execution.store.fencing import Refusal
 from gateway_project.foundation.reasons import summarize_error
 
-WriteBatch = Callable[[Sequence[RunChanges]], Sequence[WrittenEntry | Refusal | None]]
+WriteBatch = Callable[[Sequence[RunChanges]], Sequence[Refusal | None]]
 
 MAX_BATCH_ENTRIES: Final = 256
 """Entries per transaction: some ten milliseconds of work."""
@@ -26,7 +26,7 @@ MAX_BATCH_ROWS: Final = 4_000
 milliseconds of work, so that many runs ending at once do not delay others."""
 
 log = structlog.get_logger(__name__)
-QueuedEntry = tuple[RunChanges, "asyncio.Future[WrittenEntry | None]"]
+QueuedEntry = tuple[RunChanges, "asyncio.Future[None]"]
 
 
 class JournalClosed(Exception):
@@ -54,13 +54,10 @@ class DatabaseJournal:
         self._wake = asyncio.Event()
         self._is_closed = False
 
-    async def record(self, changes: RunChanges) -> WrittenEntry | None:
+    async def record(self, changes: RunChanges) -> None:
         """Return once the changes are durable; as in `execution.changes.Journal`.
 
         Cancelling this does not prevent the write.
-
-        Returns:
-            Details of the write; None: unknown.
 
         Raises:
             RunFenced: If another process has claimed the run.
@@ -69,11 +66,11 @@ class DatabaseJournal:
         """
         if self._is_closed:
             raise JournalClosed
-        future: asyncio.Future[WrittenEntry | None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         future.add_done_callback(_consume_exception)
         self._queue.append((changes, future))
         self._wake.set()
-        return await asyncio.shield(future)
+        await asyncio.shield(future)
 
     async def wait_until_settled(self, run: UUID) -> None:
         """Return once no entry of a run is queued."""
@@ -135,10 +132,10 @@ class DatabaseJournal:
         """Write a batch, retrying while the database is unavailable."""
         outcomes = await retry_until_available(self._write, [changes for changes, _ in batch])
         for (_, future), outcome in zip(batch, outcomes, strict=True):
-            if isinstance(outcome, Exception):
+            if outcome is not None:
                 _fail_future(future, outcome)
             elif not future.done():
-                future.set_result(outcome)
+                future.set_result(None)
 
 
 def _reject_entry(entry: QueuedEntry, error: Exception) -> None:
@@ -151,12 +148,12 @@ def _reject_entry(entry: QueuedEntry, error: Exception) -> None:
     _fail_future(future, error)
 
 
-def _consume_exception(future: asyncio.Future[WrittenEntry | None]) -> None:
+def _consume_exception(future: asyncio.Future[None]) -> None:
     """Mark the exception as retrieved; the caller may be gone."""
     if not future.cancelled():
         future.exception()
 
 
-def _fail_future(future: asyncio.Future[WrittenEntry | None], error: Exception) -> None:
+def _fail_future(future: asyncio.Future[None], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)

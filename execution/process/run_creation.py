@@ -10,7 +10,6 @@ from uuid import UUID
 
 from execution.changes import RunChanges
 from execution.process.adopted_call import CannotAdopt
-from execution.process.run_view_cache import RunViewCache
 from execution.run_dependencies import (
     RunDependencies,
     RunsUnavailable,
@@ -21,7 +20,6 @@ from execution.status import TaskStatus
 from execution.store import leases, writing
 from execution.store import runs as run_store
 from execution.store.runs import FIRST_EPOCH, FIRST_VERSION, CreatedRun, NewRun
-from execution.store.writing import WrittenEntry
 
 
 class RunNotCreated(Exception):
@@ -59,13 +57,10 @@ class RunCreation:
         created = self.created
         return created.done() and not created.cancelled() and created.exception() is None
 
-    async def create_with_changes(self, changes: RunChanges) -> RunViewCache:
+    async def create_with_changes(self, changes: RunChanges) -> None:
         """Create the run with its first changes.
 
         Cancelling this does not stop the creation; `ensure_settled` waits for it.
-
-        Returns:
-            The cache of the run's view.
 
         Raises:
             RunNotCreated: If an earlier request created it, or creation failed.
@@ -79,7 +74,6 @@ class RunCreation:
             sealer=self._dependencies.sealer,
             approval_expiry_s=self._dependencies.approval_expiry_s,
         )
-        created = CreatedRun(run=self._new.run, is_new=True)
         try:
             created = await asyncio.shield(self._start_creation(self._new, first))
             is_owner = created.is_new and (self._is_answered or await self._is_held())
@@ -92,12 +86,6 @@ class RunCreation:
         else:
             if not is_owner:
                 raise RunNotCreated
-        answer = RunViewCache(self._new, created)
-        at = created.created_at
-        answer.apply_changes(
-            changes, None if at is None else WrittenEntry(written_at=at, result_sizes={})
-        )
-        return answer
 
     def create_unclaimed(self) -> asyncio.Task[CreatedRun]:
         """Start creating the run for other processes to claim."""

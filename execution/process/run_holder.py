@@ -10,16 +10,16 @@ from uuid import UUID
 
 import structlog
 
+from execution.call_outcome import SpeculationForm
 from execution.changes import RunFenced
 from execution.codes import INTERNAL_ERROR
 from execution.process import adopt, held_run, steady_clock
 from execution.process.adopted_call import AdoptedCall
-from execution.process.held_run import HeldRun, count_slots
+from execution.process.held_run import CreateRun, HeldRun, RunJournal, count_slots
 from execution.process.journal import DatabaseJournal, JournalClosed
 from execution.process.progress_relay import ProgressRelay
 from execution.process.run_claimer import RunClaimer
 from execution.process.run_creation import RunCreation, RunNotCreated
-from execution.process.run_journal import CreateRun, RunJournal
 from execution.process.run_slots import SlotGroup, get_slot_group
 from execution.process.watchers import RunWatchers
 from execution.run_dependencies import (
@@ -31,7 +31,8 @@ from execution.run_dependencies import (
 from execution.running.executor import Execution
 from execution.running.limits import CallSlots
 from execution.snapshot import CannotResume, RunSnapshot
-from execution.speculation import next_layer
+from execution.speculation.calls import Speculation, SpeculativeCall
+from execution.speculation.provenance import STATED, trace_references
 from execution.status import RunStatus
 from execution.store import leases
 from gateway_project.foundation.caller import Caller
@@ -344,7 +345,7 @@ class RunHolder:
             raise
         await self._release(held, snapshot, status)
         if status is RunStatus.PAUSED and not self._is_closing:
-            await next_layer.call_ahead(self._dependencies.speculation, execution)
+            await call_ahead(self._dependencies.speculation, execution)
         return True
 
     async def _execute_until_rest(self, held: HeldRun, execution: Execution) -> RunStatus | None:
@@ -387,3 +388,49 @@ def _has_changed_rights(caller: Caller, refresh_rights: RefreshRights) -> bool:
         return refresh_rights(caller) != caller
     except LookupError:
         return True
+
+
+async def call_ahead(speculation: Speculation, execution: Execution) -> None:
+    """Start the admissible calls of the next layer of a run that rests at a decision point.
+
+    Their results answer the same calls of this run if it goes on soon. The run does not depend on
+    them: what may not be made ahead is made when the run goes on.
+
+    Args:
+        speculation: Makes the calls.
+        execution: Of a run at rest; if it is not at a decision point, nothing is called.
+    """
+    calls, snapshot = make_calls(execution), execution.snapshot
+    if not calls:
+        return
+    try:
+        await speculation.confirm()
+        for call in calls:
+            reasons = speculation.dispatch(snapshot.task_caller, call)
+            log.debug(
+                "run.next_call_ahead",
+                run=str(snapshot.run),
+                tool=call.tool,
+                refused=[reason.code.value for reason in reasons],
+            )
+    except Exception:
+        # A run never fails because of what is called ahead of it.
+        log.exception("run.next_layer_not_called_ahead", run=str(snapshot.run))
+
+
+def make_calls(execution: Execution) -> list[SpeculativeCall]:
+    """Return the next calls of a run as they may be made ahead, with the origin of each argument.
+
+    The client stated the workflow; what its references stand for came from the servers of the
+    tasks that they refer to. The run's id is that of the prediction too.
+    """
+    return [
+        SpeculativeCall(
+            prediction=execution.snapshot.run,
+            form=SpeculationForm.NEXT_LAYER,
+            tool=task.tool,
+            arguments=arguments,
+            provenance={"": STATED, **trace_references(task, execution.workflow)},
+        )
+        for task, arguments in execution.list_next_calls()
+    ]

@@ -64,7 +64,6 @@ class ExecutorDependencies:
         clock: Current time; for display, and compared with the deadline once, at the start.
         reload_results: Loads the result roots of tasks, items included.
         slot_group: Whose share the run's slots count against.
-        batch_window_s: Seconds the end of a call may be delayed to share a write with others.
         is_sent: Whether the run's only call is in flight already, and starts whatever happens.
     """
 
@@ -75,5 +74,4 @@ class ExecutorDependencies:
     clock: Callable[[], datetime]
     reload_results: Callable[[Collection[str]], Awaitable[Mapping[TaskKey, ResultRoot]]]
     slot_group: Hashable = None
-    batch_window_s: float = 0.0
     is_sent: bool = False

@@ -4,65 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from uuid import UUID
 
 from execution import events
 from execution.changes import RunFenced, TaskKey
 from execution.codes import APPROVAL_REJECTED
-from execution.running import failure, next_layer, steering
+from execution.planning.references import NO_ITEM
+from execution.running import failure, for_each, steering
 from execution.running.dependencies import ExecutorDependencies
 from execution.running.dispatch import Dispatcher, StateUpdate
 from execution.running.failure import CallCancelled
 from execution.running.in_flight import RESULT_BATCH_SIZE, CallCompletion, InFlightCalls
-from execution.running.results import ResultRoot
+from execution.running.result_cache import RunTooLarge
+from execution.running.results import LARGE_BYTES, ResultRoot
 from execution.running.run_state import RunState
 from execution.running.steering import RunController
 from execution.snapshot import RunSnapshot
 from execution.status import RunStatus
 from execution.workflow import Workflow, WorkflowTask
+from gateway_project.foundation import json_size
 from gateway_project.foundation.task_group import TaskGroup
 
-
-class CompletionBatch:
-    """Delays the write of a call's completion briefly, for others to join; for one event loop.
-
-    Completions that arrive during a write must wait for it, so the last of several that end within
-    milliseconds is known sooner if they share one write.
-
-    Args:
-        wake: Set on each update; the reader clears it.
-        wait_s: Maximum delay of a write in seconds; 0: no delay.
-    """
-
-    def __init__(self, wake: asyncio.Event, wait_s: float) -> None:
-        self._wake = wake
-        self._wait_s = wait_s
-        self._until: float | None = None
-
-    async def wait_for_more(self, *, is_wanted: bool) -> bool:
-        """Wait for another update; return whether one arrived in time.
-
-        Args:
-            is_wanted: Whether more updates are expected and nothing waits for the write.
-        """
-        if not (self._wait_s and is_wanted):
-            self._until = None
-            return False
-        now = asyncio.get_running_loop().time()
-        if self._until is None:
-            self._until = now + self._wait_s
-        if now < self._until:
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(self._until):
-                    await self._wake.wait()
-                return True
-        self._until = None
-        return False
+MAX_CALLS: Final = 16
+"""Calls of a layer that are resolved; the run makes the others itself."""
 
 
 class Execution:
@@ -88,7 +57,6 @@ class Execution:
         self._state = state = RunState(snapshot, dependencies.prepare)
         self._group = TaskGroup()
         self._wake = asyncio.Event()
-        self._completion_batch = CompletionBatch(self._wake, dependencies.batch_window_s)
         self._calls = calls = InFlightCalls(
             dependencies,
             self._group,
@@ -115,7 +83,7 @@ class Execution:
 
     def list_next_calls(self) -> list[tuple[WorkflowTask, Mapping[str, Any]]]:
         """Return calls of the layer that opens next; none unless at a decision point, at rest."""
-        return next_layer.list_next_calls(self._state)
+        return list_next_calls(self._state)
 
     async def run(self) -> RunStatus:
         """Execute until the run is final or at rest, and everything is journalled.
@@ -264,11 +232,6 @@ class Execution:
         has_more = self._dispatcher.has_more
         is_busy = bool(self._calls) or bool(begun)
         status = self._controller.settle_status(now, is_busy=is_busy or has_more)
-        if await self._completion_batch.wait_for_more(
-            is_wanted=is_busy and not (begun or has_more)
-        ):
-            self._has_updates = True
-            return
         await self._dispatcher.write_and_launch(begun)
         if self._is_finished(status):
             self._final_status = status
@@ -348,3 +311,38 @@ class Execution:
     def _pass_deadline(self) -> None:
         self._controller.cancel_early(steering.DEADLINE_EXCEEDED)
         self._post_update(self._controller.pass_deadline)
+
+
+def list_next_calls(state: RunState) -> list[tuple[WorkflowTask, Mapping[str, Any]]]:
+    """Return the calls of the layer that opens next: task and arguments, references replaced.
+
+    Tasks with large arguments, or whose references cannot be resolved, are left out: the run
+    itself resolves them on a worker thread and reports what is wrong.
+
+    Args:
+        state: State of a run at rest.
+
+    Returns:
+        At most `MAX_CALLS`; none unless the run is at a decision point.
+    """
+    tasks = [state.schedule.tasks[task] for task in state.schedule.list_next_layer()]
+    return list(islice((call for task in tasks for call in _resolve(state, task)), MAX_CALLS))
+
+
+def _resolve(
+    state: RunState, task: WorkflowTask
+) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
+    results = state.result_cache
+    is_small = results.estimate_size_bytes(task.references) <= LARGE_BYTES
+    if not (is_small and json_size.is_small(task.arguments)):
+        return
+    try:
+        items = (
+            [NO_ITEM]
+            if task.for_each is None
+            else for_each.require_list_items(results.resolve_list(task))
+        )
+        for item in items:
+            yield task, results.resolve(task.arguments, item=item)
+    except (LookupError, for_each.NotAList, RunTooLarge):
+        return

@@ -53,23 +53,6 @@ class Reservation:
     money: UUID | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AllowanceDependencies:
-    """The collaborators of `Allowance`.
-
-    Attributes:
-        catalogue: Servers and their prices.
-        load_limits: Loads the limits that admins have set, by server.
-        reserve_money: Reserves a price for a server and a team; returns whether it fits.
-        settle_money: Settles reserved money: whether the call was made.
-    """
-
-    catalogue: Callable[[], Catalogue]
-    load_limits: LoadLimits
-    reserve_money: ReserveMoney
-    settle_money: SettleMoney
-
-
 class Allowance:
     """The budgets of a process; for one event loop.
 
@@ -77,17 +60,26 @@ class Allowance:
     database.
 
     Args:
-        dependencies: Its collaborators.
+        catalogue: Servers and their prices.
+        load_limits: Loads the limits that admins have set, by server.
+        reserve_money: Reserves a price for a server and a team; returns whether it fits.
+        settle_money: Settles reserved money: whether the call was made.
         clock: Monotonic clock, in seconds.
     """
 
     def __init__(
         self,
-        dependencies: AllowanceDependencies,
         *,
+        catalogue: Callable[[], Catalogue],
+        load_limits: LoadLimits,
+        reserve_money: ReserveMoney,
+        settle_money: SettleMoney,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._dependencies = dependencies
+        self._catalogue = catalogue
+        self._load_limits = load_limits
+        self._store_reservation = reserve_money
+        self._store_settlement = settle_money
         self._clock = clock
         self._limits: Mapping[str, ServerLimits] | None = None
         self._budgets: dict[tuple[str, int | None], WasteBudget] = {}
@@ -203,7 +195,7 @@ class Allowance:
         await self._settle_all()
         if self._is_stale or self._limits is None:
             self._is_stale = False
-            self._limits = dict(await self._dependencies.load_limits())
+            self._limits = dict(await self._load_limits())
 
     def _withdraw(self, prediction: UUID) -> None:
         """Weigh a call no more: it was not sent, so it is no waste."""
@@ -215,13 +207,13 @@ class Allowance:
     async def _settle_all(self) -> None:
         while self._unsettled:
             money, made = self._unsettled[0]
-            await self._dependencies.settle_money(money, made)
+            await self._store_settlement(money, made)
             self._unsettled.pop(0)
 
     async def _reserve_money(self, tool: CatalogueTool, caller: Caller, price: Decimal) -> UUID:
         money = uuid4()
         try:
-            fits = await self._dependencies.reserve_money(money, tool.server, caller.team, price)
+            fits = await self._store_reservation(money, tool.server, caller.team, price)
         except django.db.Error:
             fits = False
         except BaseException:  # whether it is reserved is unknown
@@ -239,7 +231,7 @@ class Allowance:
         return PRICED if self._find_price(server) else FREE
 
     def _find_price(self, server: str) -> Decimal:
-        known = self._dependencies.catalogue().servers.get(server)
+        known = self._catalogue().servers.get(server)
         return (known.price_per_call if known is not None else None) or Decimal(0)
 
     def _find_budget(self, server: str, team: int | None, limits: ServerLimits) -> WasteBudget:

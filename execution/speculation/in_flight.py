@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from execution.speculation import refusals
 from execution.speculation.results import (
     VALID_S,
     ResultKey,
@@ -16,7 +17,6 @@ from execution.speculation.results import (
     make_key,
 )
 from execution.speculation.rules import AdmissibilityReason, ReasonCode, make_reason
-from execution.speculation.server_load import ServerLoad
 
 if TYPE_CHECKING:
     from execution.call_outcome import CallOutcome
@@ -28,6 +28,110 @@ if TYPE_CHECKING:
 
 MAX_DURATIONS: Final = 2_000
 """Tools whose latest duration is remembered; those not called for longest are forgotten."""
+SLOWER: Final = 1.5
+"""Factor by which requests may be slower beside calls made ahead than those of the same tool
+alone, in the geometric mean; beyond it calls made ahead stop."""
+MAX_RATIO: Final = 3.0
+"""A call counts as at most so much slower, or quicker: a machine may be busy with other things."""
+SLOWER_S: Final = 0.02
+"""Least difference that counts, in seconds: smaller ones are the scheduler's."""
+MIN_ALONE: Final = 5
+"""Calls of a tool alone before others are compared with them."""
+MIN_BESIDE: Final = 10
+"""Compared calls of a server before they say anything."""
+MIN_MEMORY: Final = 0.05
+"""Least weight of the latest call in a mean."""
+MAX_TOOLS: Final = 200
+"""Tools of a server whose durations are remembered."""
+LEAST_S: Final = 1e-4
+"""Shorter durations count as this long."""
+MAX_FAILURES: Final = 3
+"""Calls made ahead that may fail in a row."""
+FIRST_PAUSE_S: Final = 15.0
+MAX_PAUSE_S: Final = 600.0
+
+
+@dataclass
+class _Mean:
+    """A mean that follows changes."""
+
+    value: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.value += max(1 / self.count, MIN_MEMORY) * (value - self.value)
+
+
+class ServerLoad:
+    """The calls in flight at one server, and whether calls made ahead slow down real ones.
+
+    While they do, or while they fail, no call is made ahead there for a while: for twice as long
+    each time, until once they did not.
+    """
+
+    def __init__(self) -> None:
+        self.real = 0
+        """Requests of clients in flight."""
+        self.early = 0
+        """Calls made ahead in flight."""
+        self.writes = 0
+        """Of the requests, those that may change something."""
+        self._alone: OrderedDict[int, _Mean] = OrderedDict()
+        self._ratio = _Mean()
+        self._difference = _Mean()
+        self._failures = 0
+        self._pause_s = FIRST_PAUSE_S
+        self._paused_until = 0.0
+
+    def is_backing_off(self, now: float) -> bool:
+        """Whether no call is to be made ahead here for now."""
+        return now < self._paused_until
+
+    def note_real(self, tool: int, duration_s: float, *, beside_early: bool, now: float) -> None:
+        """Take note of a request that its server answered.
+
+        Args:
+            tool: Primary key of the tool: only calls of the same tool are compared.
+            duration_s: Seconds that it took.
+            beside_early: Whether a call made ahead was in flight at the server when it began.
+            now: The time, in seconds of a monotonic clock.
+        """
+        logarithm = math.log(max(duration_s, LEAST_S))
+        alone = self._find_alone(tool)
+        if not beside_early:
+            alone.add(logarithm)
+            return
+        if alone.count < MIN_ALONE:
+            return
+        most = math.log(MAX_RATIO)
+        ratio = min(max(logarithm - alone.value, -most), most)
+        self._ratio.add(ratio)
+        self._difference.add(math.exp(alone.value) * (math.exp(ratio) - 1.0))
+        if self._ratio.count < MIN_BESIDE:
+            return
+        if self._ratio.value > math.log(SLOWER) and self._difference.value > SLOWER_S:
+            self._back_off(now)
+        else:
+            self._pause_s = FIRST_PAUSE_S
+
+    def _find_alone(self, tool: int) -> _Mean:
+        mean = self._alone.setdefault(tool, _Mean())
+        self._alone.move_to_end(tool)
+        if len(self._alone) > MAX_TOOLS:
+            self._alone.popitem(last=False)
+        return mean
+
+    def note_early(self, *, failed: bool, now: float) -> None:
+        """Take note of a call made ahead that ended."""
+        self._failures = self._failures + 1 if failed else 0
+        if self._failures >= MAX_FAILURES:
+            self._back_off(now)
+
+    def _back_off(self, now: float) -> None:
+        self._paused_until = now + self._pause_s
+        self._pause_s = min(2 * self._pause_s, MAX_PAUSE_S)
+        self._ratio, self._difference, self._failures = _Mean(), _Mean(), 0
 
 
 class CallsInFlight:
@@ -112,7 +216,7 @@ class CallsInFlight:
             or 2 * (self._real_count + self._early_count) >= total
             or not self._results.make_room()
         ):
-            yield refusals.explain_no_place(tool.server)
+            yield explain_no_place(tool.server)
         who = (caller.user, caller.team)
         if load.writes or self._writes[who] or self._is_unsettled(tool.server, who):
             yield make_reason(
@@ -150,7 +254,7 @@ class CallsInFlight:
             is_here = result.tool.server == server
             is_in_flight = result.outcome is None and not result.joiners
             if is_in_flight and (is_here or excess <= 0):
-                result.refusal = (refusals.explain_no_place(result.tool.server),)
+                result.refusal = (explain_no_place(result.tool.server),)
                 self._results.remove(result)
                 excess_in_total -= 1
                 excess -= is_here
@@ -211,3 +315,53 @@ class CallsInFlight:
             del self._requested[call][mark]
             if not self._requested[call]:
                 del self._requested[call]
+
+
+def explain_outdated(tool: str) -> AdmissibilityReason:
+    """A change came in between."""
+    return make_reason(
+        ReasonCode.UNSETTLED, f"What {tool} reads may have changed while it was called."
+    )
+
+
+def explain_slow(tool: str) -> AdmissibilityReason:
+    """An answer does not wait for it."""
+    return make_reason(
+        ReasonCode.TOO_SLOW,
+        f"{tool} takes longer than an answer waits; it was called, and the same call gets its "
+        "result.",
+    )
+
+
+def explain_no_place(server: str) -> AdmissibilityReason:
+    """Requests need all places."""
+    return make_reason(ReasonCode.NO_IDLE_PLACE, f"Server {server} has no idle place for it now.")
+
+
+def explain_in_flight(tool: str) -> AdmissibilityReason:
+    """A client makes the same call."""
+    return make_reason(ReasonCode.UNSETTLED, f"A client makes this call of {tool} right now.")
+
+
+def explain_arguments(tool: CatalogueTool) -> AdmissibilityReason:
+    """No request could be compared with it."""
+    return make_reason(
+        ReasonCode.INVALID_ARGUMENTS, f"The arguments of {tool.tool} are too large to compare."
+    )
+
+
+def explain_disagreement(tool: CatalogueTool) -> AdmissibilityReason:
+    """No result of it will be served."""
+    return make_reason(
+        ReasonCode.NOT_WORTH_IT,
+        f"A result of {tool.tool} made ahead was not that of the call made again; an admin can "
+        "restart the comparison.",
+    )
+
+
+def explain_unusable(tool: CatalogueTool) -> AdmissibilityReason:
+    """Its answer is not kept."""
+    return make_reason(
+        ReasonCode.UNUSABLE_RESULT,
+        f"{tool.tool} reported an error, asked for input, or answered too much.",
+    )

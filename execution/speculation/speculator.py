@@ -20,7 +20,7 @@ import structlog
 from execution import call as calls
 from execution.call_outcome import ServedSpeculation, SpeculationForm
 from execution.snapshot import bind_run_session
-from execution.speculation import refusals
+from execution.speculation import in_flight
 from execution.speculation.admissibility import MAX_TIME_S, judge_call
 from execution.speculation.calls import (
     EndedSpeculation,
@@ -160,9 +160,9 @@ class Speculator(Speculation):
             count_refused(call.form, refused.reasons)
             raise
         if result is None:
-            raise SpeculationRefused((refusals.explain_in_flight(call.tool),))
+            raise SpeculationRefused((in_flight.explain_in_flight(call.tool),))
         if result.outcome is None and not waits:
-            raise SpeculationRefused((refusals.explain_slow(call.tool),))
+            raise SpeculationRefused((in_flight.explain_slow(call.tool),))
         try:
             await self._wait_for(result)
         except asyncio.CancelledError:  # the answer waits no longer
@@ -172,7 +172,7 @@ class Speculator(Speculation):
             if call.form is SpeculationForm.INTENT:
                 self._give(result)
             return result.outcome
-        reasons = result.refusal or (refusals.explain_outdated(call.tool),)
+        reasons = result.refusal or (in_flight.explain_outdated(call.tool),)
         raise result.error or SpeculationRefused(reasons, was_sent=result.is_sent)
 
     async def answer(
@@ -242,7 +242,7 @@ class Speculator(Speculation):
         tool = rules.catalogue.find_tool(call.tool, caller)
         key = make_key(self._find_owner(caller), tool, call.arguments)
         if key is None:
-            raise SpeculationRefused((refusals.explain_arguments(tool),))
+            raise SpeculationRefused((in_flight.explain_arguments(tool),))
         found = self._results.find(key.owner, tool, call.arguments)
         if found is not None and self._is_reusable(found, call):
             return found
@@ -273,7 +273,7 @@ class Speculator(Speculation):
         """Return why no result of a next call would be served."""
         has_failed = self._dependencies.agreements.has_failed
         if call.form is SpeculationForm.NEXT_CALL and has_failed(tool, caller.owner):
-            return (refusals.explain_disagreement(tool),)
+            return (in_flight.explain_disagreement(tool),)
         return ()
 
     def _is_reusable(self, found: SpeculativeResult, call: SpeculativeCall) -> bool:
@@ -310,7 +310,7 @@ class Speculator(Speculation):
             outcome = await self._call(result)
             self._in_flight.note_early(result, failed=outcome.result.is_error)
             if not is_usable(outcome):
-                result.refusal = (refusals.explain_unusable(result.tool),)
+                result.refusal = (in_flight.explain_unusable(result.tool),)
             elif not result.is_discarded:
                 self._results.keep_answer(result, outcome, at=self._clock())
                 end = SpeculationEnd.UNUSED  # until it is used
@@ -361,7 +361,7 @@ class Speculator(Speculation):
         except UnknownTool:
             tool = None
         if reasons or tool is None or tool.definition_hash != result.key.definition_hash:
-            raise SpeculationRefused(reasons or (refusals.explain_outdated(result.tool.tool),))
+            raise SpeculationRefused(reasons or (in_flight.explain_outdated(result.tool.tool),))
 
     # Answering a request.
 

@@ -64,14 +64,9 @@ def build_task_rows(entries: Iterable[tuple[RunChanges, Iterable[SealedPayload]]
     return list(rows.values())
 
 
-def truncate_code(text: str) -> str:
+def _truncate_code(text: str) -> str:
     """Return a code in its stored form."""
     return "".join(char for char in text if char.isprintable())[:MAX_CODE_CHARS]
-
-
-def is_call_start(change: TaskChange) -> bool:
-    """Whether the change starts a call, perhaps a repeated one; not true of for-each tasks."""
-    return change.status is TaskStatus.RUNNING and change.attempts is not None
 
 
 def _make_key_row(run: UUID, change: TaskChange) -> Row:
@@ -85,10 +80,10 @@ def _update_row(row: Row, change: TaskChange, result_bytes: int | None) -> None:
     row["status"] = change.status.value
     row["ended_at"] = at if is_over else None
     row["duration_ms"] = change.duration_ms
-    row["error_code"] = truncate_code(change.error_code)
+    row["error_code"] = _truncate_code(change.error_code)
     if change.status is TaskStatus.RUNNING:
         row.setdefault("started_at", at)
-        if is_call_start(change):
+        if change.attempts is not None:  # a call, perhaps repeated; not a for-each task
             row["called_at"] = at
     optional = {
         "attempts": change.attempts,
@@ -126,7 +121,7 @@ def build_run_rows(entries: Iterable[RunChanges]) -> list[Row]:
         if changes.status is not None:
             row["status"] = changes.status.value
             row["is_final"] = changes.status.is_final
-            row["error_code"] = truncate_code(changes.error_code)
+            row["error_code"] = _truncate_code(changes.error_code)
         if changes.workflow is not None:
             row["versions"] += 1
             row["tasks_total"] = len(changes.workflow["tasks"])
@@ -136,7 +131,7 @@ def build_run_rows(entries: Iterable[RunChanges]) -> list[Row]:
 def build_command_rows(entries: Iterable[RunChanges]) -> list[Row]:
     """Return one row per applied command."""
     return [
-        {"id": command, "outcome": truncate_code(outcome)}
+        {"id": command, "outcome": _truncate_code(outcome)}
         for changes in entries
         for command, outcome in changes.applied_commands
     ]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-import psycopg
 from django.db import connection
 from django.db.models.functions import Now
 
@@ -36,7 +35,7 @@ SELECT * FROM unnest(%(runs)s::uuid[], %(epochs)s::int[], %(seqs)s::bigint[])
 held AS MATERIALIZED (
 SELECT id, epoch, owner, last_seq FROM execution_workflowexecution
 WHERE id = ANY(%(runs)s) ORDER BY id FOR NO KEY UPDATE)
-SELECT 1 / (count(*) = %(count)s)::int, now()
+SELECT 1 / (count(*) = %(count)s)::int
 FROM held JOIN given ON given.run = held.id
 WHERE held.epoch = given.epoch AND held.owner <> '' AND held.last_seq < given.seq
 """
@@ -105,11 +104,11 @@ def has_only_lease_checks(batch: Sequence[RunChanges]) -> bool:
     )
 
 
-def require_leases(cursor: psycopg.Cursor[Any], batch: Sequence[RunChanges]) -> None:
+def require_leases(batch: Sequence[RunChanges]) -> None:
     """Make the transaction fail unless all entries are new and their runs are held.
 
-    Locks the runs until the transaction ends. The cursor's row has the transaction time in its
-    second column. `prepared.is_unmet_requirement` recognises the error.
+    Locks the runs until the transaction ends. `prepared.is_unmet_requirement` recognises the
+    error.
     """
     seqs: dict[UUID, int] = {}
     for changes in batch:
@@ -122,7 +121,8 @@ def require_leases(cursor: psycopg.Cursor[Any], batch: Sequence[RunChanges]) -> 
         "seqs": list(seqs.values()),
         "count": len(seqs),
     }
-    cursor.execute(_REQUIRE, values)
+    with prepared.cursor() as cursor:
+        cursor.execute(_REQUIRE, values)
 
 
 def judge_entries(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -60,7 +60,7 @@ VALUES (
     now() + make_interval(secs => %(deadline_s)s), CASE WHEN NOT %(teaches)s THEN now() END,
     CASE WHEN %(is_delivered)s THEN now() END)
 ON CONFLICT ("user", team_id, idempotency_key) WHERE NOT (idempotency_key = '') DO NOTHING
-RETURNING id, created_at, deadline_at),
+RETURNING id),
 tasks AS (
 INSERT INTO execution_taskrun (
     run_id, task, item, position, tool, status, attempts, definition_hash, arguments_digest,
@@ -81,7 +81,7 @@ SELECT count(*) AS runs FROM (
 
 _TRY_INSERT = f"{_INSERT_RUN} SELECT open.runs FROM made, open"
 _REQUIRE_INSERT = f"""{_INSERT_RUN}
-SELECT 1 / (open.runs < %(most)s AND made.id IS NOT NULL)::int, made.created_at, made.deadline_at
+SELECT 1 / (open.runs < %(most)s AND made.id IS NOT NULL)::int
 FROM open LEFT JOIN made ON true
 """
 """Fails with a division by zero if the key is taken or too many runs are open."""
@@ -176,14 +176,10 @@ class CreatedRun:
     Attributes:
         run: Its id.
         is_new: Whether this request created it; else an earlier one with the same key did.
-        created_at: When it was created, by the database clock; None: unknown here.
-        deadline_at: Its deadline, likewise; None: none, or unknown here.
     """
 
     run: UUID
     is_new: bool
-    created_at: datetime | None = None
-    deadline_at: datetime | None = None
 
 
 def create_run(
@@ -305,16 +301,14 @@ def _insert_held(
         django.db.DataError: If its key is taken or its caller has too many; see
         `prepared.is_unmet_requirement`.
     """
-    with prepared.cursor() as made:
-        with prepared.transaction(size=sum(len(one.content) for one in sealed)):
+    with prepared.transaction(size=sum(len(one.content) for one in sealed)):
+        with prepared.cursor() as cursor:
             if row["key"]:
-                with prepared.cursor() as cursor:
-                    cursor.execute(_CLEAR_KEY, row)
-            made.execute(_REQUIRE_INSERT, row)
-            payloads.insert_payloads(sealed)
-            also(row["run"])
-        ((_, at, deadline_at),) = made.fetchall()
-    return CreatedRun(run=row["run"], is_new=True, created_at=at, deadline_at=deadline_at)
+                cursor.execute(_CLEAR_KEY, row)
+            cursor.execute(_REQUIRE_INSERT, row)
+        payloads.insert_payloads(sealed)
+        also(row["run"])
+    return CreatedRun(run=row["run"], is_new=True)
 
 
 def _insert_unless_known(

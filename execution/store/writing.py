@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import psycopg
 from django.db import DataError, transaction
 
-from execution.changes import WHOLE_TASK, RunChanges, TaskKey
+from execution.changes import WHOLE_TASK, RunChanges
 from execution.store import change_rows, fencing, payloads, prepared, statements
 from execution.store.change_rows import Row
 from execution.store.escaping import escape_json
@@ -20,7 +19,6 @@ from execution.store.payloads import PayloadKind, SealedPayload
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer
 
-__all__ = ["Refusal", "WrittenEntry", "write_batch", "write_first_changes"]
 ROW_BYTES: Final = 1_000
 """Bytes that a task or event row counts for in transaction time limits: a millisecond's worth,
 far more than a row takes."""
@@ -29,22 +27,9 @@ Cursor = psycopg.Cursor[Any]
 BatchEntry = tuple[RunChanges, Sequence[SealedPayload]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WrittenEntry:
-    """A durable entry.
-
-    Attributes:
-        written_at: When, by the database clock.
-        result_sizes: JSON bytes of its results, by task and item.
-    """
-
-    written_at: datetime
-    result_sizes: Mapping[TaskKey, int]
-
-
 def write_batch(
     batch: Sequence[RunChanges], *, sealer: Sealer, approval_expiry_s: float
-) -> Sequence[WrittenEntry | Refusal | None]:
+) -> Sequence[Refusal | None]:
     """Write a batch of changes; those of one run in order.
 
     An entry whose first event exists has been written before and changes nothing, so that a batch
@@ -56,7 +41,7 @@ def write_batch(
         approval_expiry_s: Seconds until a requested approval expires.
 
     Returns:
-        Each entry's outcome; None: durable, without details.
+        Why each entry is refused; None: it is durable.
 
     Raises:
         django.db.Error: If the database is unavailable or rejects the batch; nothing is written
@@ -66,25 +51,24 @@ def write_batch(
     entries = [(changes, change_rows.seal_changes(changes, sealer)) for changes in batch]
     if fencing.has_only_lease_checks(batch) and prepared.can_limit_transactions():
         try:
-            return _write_plain(entries, approval_expiry_s)
+            _write_plain(entries, approval_expiry_s)
         except DataError as error:
             if not prepared.is_unmet_requirement(error):
                 raise
+        else:
+            return [None] * len(entries)
     return _write_judged(entries, approval_expiry_s)
 
 
-def _write_plain(entries: Sequence[BatchEntry], expiry_s: float) -> list[WrittenEntry]:
+def _write_plain(entries: Sequence[BatchEntry], expiry_s: float) -> None:
     """Write a plain batch in one round trip, if all of it may be written.
 
     Raises:
         django.db.DataError: If not; see `prepared.is_unmet_requirement`.
     """
-    with prepared.cursor() as required:
-        with prepared.transaction(size=_estimate_bytes(entries)):
-            fencing.require_leases(required, [changes for changes, _ in entries])
-            _write_entries(entries, {}, expiry_s)
-        ((_, at),) = required.fetchall()
-    return [_build_written(entry, at) for entry in entries]
+    with prepared.transaction(size=_estimate_bytes(entries)):
+        fencing.require_leases([changes for changes, _ in entries])
+        _write_entries(entries, {}, expiry_s)
 
 
 def _write_judged(entries: Sequence[BatchEntry], expiry_s: float) -> Sequence[Refusal | None]:
@@ -100,11 +84,6 @@ def _write_judged(entries: Sequence[BatchEntry], expiry_s: float) -> Sequence[Re
             versions = {run: lease.version for run, lease in leases.items()}
             _write_entries(accepted, versions, expiry_s)
     return [verdict.refusal for verdict in verdicts]
-
-
-def _build_written(entry: BatchEntry, at: datetime) -> WrittenEntry:
-    sizes = {(one.task, one.item): one.size for one in entry[1] if one.kind is PayloadKind.RESULT}
-    return WrittenEntry(written_at=at, result_sizes=sizes)
 
 
 def _estimate_bytes(entries: Sequence[BatchEntry]) -> int:

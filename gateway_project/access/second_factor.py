@@ -16,7 +16,7 @@ from django.utils.http import urlencode
 
 from gateway_project.access import audit, callers
 from gateway_project.access.roles import ROLES
-from gateway_project.foundation.access_rules import SUPERUSER, parse_required
+from gateway_project.foundation.access_rules import EVERYBODY, SUPERUSER, parse_required
 from gateway_project.foundation.caller import Caller
 
 SESSION_KEY: Final = "second_factor_user"
@@ -51,15 +51,13 @@ class ConfirmationRequired(Exception):
 
 def is_required(user: Any) -> bool:
     """Whether a user has to give a second factor; uses prefetched groups."""
-    rule = parse_required(settings.FOREGATE.require_mfa)
-    if rule.is_for_everybody:
-        return True
-    if not rule.roles:
-        return False
+    named = parse_required(settings.FOREGATE.require_mfa)
+    if not named or EVERYBODY in named:
+        return bool(named)
     held = {group.name for group in user.groups.all() if group.name in ROLES}
     if user.is_superuser:
         held.add(SUPERUSER)
-    return rule.applies_to(held)
+    return not named.isdisjoint(held)
 
 
 def record_given(session: MutableMapping[str, Any], user: Any) -> None:

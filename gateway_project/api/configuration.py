@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from gateway_project.api.problems import ApiError, InvalidInput
+from gateway_project.api.description import describe_object
+from gateway_project.api.operations import Operation
+from gateway_project.api.pages import read_flag
+from gateway_project.api.problems import ApiError
 from gateway_project.api.views import ApiView
 from gateway_project.configuration.document import (
     FORMAT,
@@ -26,13 +28,8 @@ from gateway_project.configuration.document import (
 from gateway_project.configuration.sections import SECTIONS
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.sealing import UnsealingFailed
-from gateway_project.use_cases.import_configuration import (
-    compare_configuration,
-    export_configuration,
-    import_configuration,
-)
+from gateway_project.use_cases import import_configuration as use_case
 
-_FLAGS: Final = {"true": True, "false": False}
 _DOCUMENT: Final[dict[str, Any]] = {
     "type": "object",
     "description": "See docs/configuration.md; sections that are missing are left alone",
@@ -49,117 +46,95 @@ _DOCUMENT: Final[dict[str, Any]] = {
     "required": ["version"],
     "additionalProperties": False,
 }
-_CHANGES: Final[dict[str, Any]] = {
+_CHANGES: Final = {
     "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
+    "items": describe_object(
+        {
             "change": {"type": "string", "enum": ["added", "changed", "removed"]},
             "section": {"type": "string", "enum": list(SECTIONS)},
             "subject": {"type": "string"},
             "fields": {"type": "array", "items": {"type": "string"}},
             "line": {"type": "string", "description": "The change in words, without secrets"},
-        },
-        "required": ["change", "section", "subject", "fields", "line"],
-    },
+        }
+    ),
 }
-_DIFFERENCE: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"equal": {"type": "boolean"}, "changes": _CHANGES},
-    "required": ["equal", "changes"],
-}
-_IMPORTED: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
+_DIFFERENCE: Final = describe_object({"equal": {"type": "boolean"}, "changes": _CHANGES})
+_IMPORTED: Final = describe_object(
+    {
         "imported": {"type": "boolean"},
         "changes": _CHANGES,
         "left": _CHANGES,
         "conflicts": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["imported", "changes", "left", "conflicts"],
-}
+    }
+)
 
 
-class ConfigurationView(ApiView):
-    """The stored configuration; it covers all teams, and servers are commands to run."""
-
-    scopes: ClassVar = {"GET": SCOPE_ALL, "POST": SCOPE_ALL}
-
-    @extend_schema(
-        operation_id="export_configuration",
-        parameters=[
-            OpenApiParameter(
-                "variables",
-                OpenApiTypes.BOOL,
-                default=False,
-                description="Write ${NAME} in place of secrets, for another installation",
-            )
-        ],
-        responses={200: _DOCUMENT},
-    )
-    def get(self, request: Request) -> Response:
-        """Return the configuration as a document, without secrets."""
-        with _explaining_errors():
-            document = export_configuration(
-                self.caller,
-                sealer=self.secret_sealer,
-                with_variables=_read_flag(request, "variables"),
-            )
-        return Response(to_json(document))
-
-    @extend_schema(
-        operation_id="import_configuration",
-        parameters=[
-            OpenApiParameter(
-                "dry_run", OpenApiTypes.BOOL, default=False, description="Store nothing"
-            ),
-            OpenApiParameter(
-                "prune",
-                OpenApiTypes.BOOL,
-                default=False,
-                description="Remove what the document's sections do not hold",
-            ),
-        ],
-        request={"application/json": _DOCUMENT},
-        responses={200: _IMPORTED},
-    )
-    def post(self, request: Request) -> Response:
-        """Apply a document in one transaction: all of it or, on errors, nothing."""
-        with _explaining_errors():
-            imported = import_configuration(
-                self.caller,
-                _read_document(request),
-                sealer=self.secret_sealer,
-                prune=_read_flag(request, "prune"),
-                dry_run=_read_flag(request, "dry_run"),
-            )
-        return Response(
-            {
-                "imported": not imported.dry_run,
-                "changes": [one.to_json() for one in imported.changes],
-                "left": [one.to_json() for one in imported.left],
-                "conflicts": list(imported.conflicts),
-            }
+@Operation(
+    "GET configuration/",
+    SCOPE_ALL,
+    parameters=[
+        OpenApiParameter(
+            "variables",
+            OpenApiTypes.BOOL,
+            default=False,
+            description="Write ${NAME} in place of secrets, for another installation",
         )
+    ],
+    answers=_DOCUMENT,
+)
+def export_configuration(call: ApiView) -> Any:
+    """Return the configuration as a document, without secrets."""
+    with _explaining_errors():
+        document = use_case.export_configuration(
+            call.caller,
+            sealer=call.secret_sealer,
+            with_variables=bool(read_flag(call.request.query_params, "variables")),
+        )
+    return to_json(document)
 
 
-class DifferenceView(ApiView):
-    """What a document would change."""
+@Operation(
+    "POST configuration/",
+    SCOPE_ALL,
+    parameters=[
+        OpenApiParameter("dry_run", OpenApiTypes.BOOL, default=False, description="Store nothing"),
+        OpenApiParameter(
+            "prune",
+            OpenApiTypes.BOOL,
+            default=False,
+            description="Remove what the document's sections do not hold",
+        ),
+    ],
+    takes={"application/json": _DOCUMENT},
+    answers=_IMPORTED,
+)
+def import_configuration(call: ApiView) -> Any:
+    """Apply a document in one transaction: all of it or, on errors, nothing."""
+    given = call.request.query_params
+    with _explaining_errors():
+        imported = use_case.import_configuration(
+            call.caller,
+            _read_document(call.request),
+            sealer=call.secret_sealer,
+            prune=bool(read_flag(given, "prune")),
+            dry_run=bool(read_flag(given, "dry_run")),
+        )
+    return imported.to_json()
 
-    scopes: ClassVar = {"POST": SCOPE_ALL}
 
-    @extend_schema(
-        operation_id="compare_configuration",
-        request={"application/json": _DOCUMENT},
-        responses={200: _DIFFERENCE},
-    )
-    def post(self, request: Request) -> Response:
-        """Compare a document with what is stored; `removed` entries are not in the document."""
-        with _explaining_errors():
-            changes = compare_configuration(
-                self.caller, _read_document(request), sealer=self.secret_sealer
-            )
-        return Response({"equal": not changes, "changes": [one.to_json() for one in changes]})
+@Operation(
+    "POST configuration/diff/",
+    SCOPE_ALL,
+    takes={"application/json": _DOCUMENT},
+    answers=_DIFFERENCE,
+)
+def compare_configuration(call: ApiView) -> Any:
+    """Compare a document with what is stored; `removed` entries are not in the document."""
+    with _explaining_errors():
+        changes = use_case.compare_configuration(
+            call.caller, _read_document(call.request), sealer=call.secret_sealer
+        )
+    return {"equal": not changes, "changes": [one.to_json() for one in changes]}
 
 
 @contextmanager
@@ -183,10 +158,3 @@ def _read_document(request: Request) -> Document:
     if kind != "application/json":
         raise UnsupportedMediaType(kind)
     return read_document(request.body)
-
-
-def _read_flag(request: Request, name: str) -> bool:
-    text = request.query_params.get(name, "false")
-    if text not in _FLAGS:
-        raise InvalidInput(f"{name}: true or false")
-    return _FLAGS[text]

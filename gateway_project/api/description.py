@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,13 +13,11 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.serializers import Serializer, SerializerMetaclass, URLField
 
-from gateway_project.api.pages import DEFAULT_LIMIT, MAX_LIMIT, make_page_schema
+from gateway_project.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from gateway_project.mcp.http.answers import PROBLEM_CONTENT_TYPE
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -72,21 +70,12 @@ def page_of(item: type[Serializer[Any]], plural: str) -> type[Serializer[Any]]:
     return page
 
 
-def describe_list(
-    operation_id: str, item: Any, plural: str = "", *parameters: OpenApiParameter
-) -> Callable[[F], F]:
-    """Describe the operation that lists items in pages.
-
-    Args:
-        operation_id: Its name.
-        item: Serializer or JSON Schema of an item.
-        plural: What the items are called; unused with a schema.
-        parameters: Of its address, beside those of every list.
-    """
-    page = {200: make_page_schema(item)} if isinstance(item, dict) else page_of(item, plural)
-    return extend_schema(
-        operation_id=operation_id, parameters=[*parameters, *PAGE_PARAMETERS], responses=page
-    )
+def describe_object(
+    properties: Mapping[str, Any], *, optional: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the JSON Schema of an object; all but some of its properties are always there."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": dict(properties), "required": required}
 
 
 class ApiSchema(AutoSchema):

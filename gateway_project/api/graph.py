@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
 
-from gateway_project.access.roles import SEARCH
-from gateway_project.api.problems import InvalidInput
+from gateway_project.access.roles import CURATE, SEARCH
+from gateway_project.api.description import describe_object
+from gateway_project.api.operations import Operation
+from gateway_project.api.pages import read_choice, read_number
+from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.views import ApiView
 from gateway_project.find.lookup import limit_to_group
 from gateway_project.find.relation_rows import phrase_relation
+from gateway_project.use_cases import curate_relations
 from graph.algorithms.shortest_path import (
     find_shortest_path,
     find_strongest_path,
     path_confidence,
 )
+from graph.record import RelationClaim
 from graph.relations import Relation, RelationKind
+from graph.store import relations
 from graph.topology import Topology
 from tools.catalogue import CatalogueTool
 from tools.visibility import Visibility
@@ -34,18 +40,31 @@ MAX_TOOLS: Final = 20
 WAYS: Final = ("strongest", "shortest")
 _DIGITS: Final = 3
 _TEXT: Final = {"type": "string"}
-_RELATION: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
+_RELATION: Final = describe_object(
+    {
         "source": _TEXT,
         "target": _TEXT,
         "kind": {"enum": [kind.value for kind in RelationKind]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
         "sources": {"type": "array", "items": _TEXT},
         "says": {"type": "string", "description": "The relation in words"},
-    },
-    "required": ["source", "target", "kind", "confidence", "sources", "says"],
-}
+    }
+)
+
+
+class RelationDecisionSerializer(serializers.Serializer[Any]):
+    """A person's word on how two tools are related."""
+
+    source = serializers.CharField(  # type: ignore[assignment]  # a field of that name
+        max_length=1_000, help_text="Id: server:tool"
+    )
+    kind = serializers.ChoiceField([kind.value for kind in RelationKind])
+    target = serializers.CharField(max_length=1_000, help_text="Id: server:tool")
+    decision = serializers.ChoiceField(
+        ("add", "reject", "restore"),
+        help_text="add; reject: it is not derived again; restore: no longer rejected",
+    )
+    reason = serializers.CharField(max_length=500, allow_blank=True, default="")
 
 
 def trace_path(
@@ -65,154 +84,143 @@ def trace_path(
     find = find_strongest_path if way == WAYS[0] else find_shortest_path
     path = find(topology, source, target) or ()
     if not all(visibility.find_tool(pk) for pk in path):
-        path = find(_restrict(topology, visibility), source, target) or ()
+        among_visible = Topology(topology.relations_among(_list_visible(visibility)))
+        path = find(among_visible, source, target) or ()
     return path, path_confidence(topology, path) if path else 0.0
 
 
-class GraphView(ApiView):
-    """Figures of the graph."""
-
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
-
-    @extend_schema(
-        operation_id="get_graph",
-        responses={
-            200: {
-                "type": "object",
-                "properties": {
-                    "tools": {"type": "integer"},
-                    "related_tools": {"type": "integer", "description": "With any relation"},
-                    "relations": {"type": "integer"},
-                    "kinds": {"type": "object", "additionalProperties": {"type": "integer"}},
-                },
-                "required": ["tools", "related_tools", "relations", "kinds"],
-            }
-        },
-    )
-    def get(self, _request: Request) -> Response:
-        """Count the tools that the caller may know of, and their relations."""
-        topology, visibility = _load(self)
-        visible = {
-            tool.pk
-            for tool in visibility.catalogue.tools.values()
-            if visibility.find_tool(tool.pk)
+@Operation(
+    "GET graph/",
+    SEARCH,
+    in_groups=True,
+    answers=describe_object(
+        {
+            "tools": {"type": "integer"},
+            "related_tools": {"type": "integer", "description": "With any relation"},
+            "relations": {"type": "integer"},
+            "kinds": {"type": "object", "additionalProperties": {"type": "integer"}},
         }
-        relations = list(topology.relations_among(visible))
-        kinds = Counter(relation.kind.value for relation in relations)
-        related = {pk for relation in relations for pk in (relation.source, relation.target)}
-        return Response(
-            {
-                "tools": len(visible),
-                "related_tools": len(related),
-                "relations": len(relations),
-                "kinds": dict(sorted(kinds.items())),
-            }
-        )
+    ),
+)
+def get_graph(call: ApiView) -> Any:
+    """Count the tools that the caller may know of, and their relations."""
+    visible = set(_list_visible(call.visibility))
+    among = list(_load_topology(call).relations_among(visible))
+    kinds = Counter(relation.kind.value for relation in among)
+    related = {pk for relation in among for pk in (relation.source, relation.target)}
+    return {
+        "tools": len(visible),
+        "related_tools": len(related),
+        "relations": len(among),
+        "kinds": dict(sorted(kinds.items())),
+    }
 
 
-class PathView(ApiView):
-    """A way from one tool to another."""
-
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
-
-    @extend_schema(
-        operation_id="find_path",
-        parameters=[
-            OpenApiParameter("source", OpenApiTypes.STR, required=True),
-            OpenApiParameter("target", OpenApiTypes.STR, required=True),
-            OpenApiParameter("by", OpenApiTypes.STR, enum=WAYS, default=WAYS[0]),
+@Operation(
+    "GET graph/path/",
+    SEARCH,
+    in_groups=True,
+    parameters=[
+        OpenApiParameter("source", OpenApiTypes.STR, required=True),
+        OpenApiParameter("target", OpenApiTypes.STR, required=True),
+        OpenApiParameter("by", OpenApiTypes.STR, enum=WAYS, default=WAYS[0]),
+    ],
+    answers=describe_object(
+        {
+            "path": {
+                "type": "array",
+                "items": _TEXT,
+                "description": "Ids of tools; empty: there is no path",
+            },
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "relations": {"type": "array", "items": _RELATION},
+        }
+    ),
+)
+def find_path(call: ApiView) -> Any:
+    """Return the most reliable, or the shortest, way along the relations of tools."""
+    topology, visibility = _load_topology(call), call.visibility
+    source, target = _find_tool(call, "source"), _find_tool(call, "target")
+    way = read_choice(call.request.query_params, "by", WAYS, default=WAYS[0])
+    tools, confidence = trace_path(topology, visibility, source.pk, target.pk, way=way)
+    return {
+        "path": [visibility.get_tool_id(pk) for pk in tools],
+        "confidence": round(confidence, _DIGITS),
+        "relations": [
+            _to_json(relation, visibility)
+            for step in pairwise(tools)
+            for relation in topology.relations_between(*step)
         ],
-        responses={
-            200: {
-                "type": "object",
-                "properties": {
-                    "path": {
-                        "type": "array",
-                        "items": _TEXT,
-                        "description": "Ids of tools; empty: there is no path",
-                    },
-                    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-                    "relations": {"type": "array", "items": _RELATION},
-                },
-                "required": ["path", "confidence", "relations"],
-            }
-        },
+    }
+
+
+@Operation(
+    "GET graph/subgraph/",
+    SEARCH,
+    in_groups=True,
+    parameters=[
+        OpenApiParameter("tool", OpenApiTypes.STR, many=True, required=True),
+        OpenApiParameter("hops", OpenApiTypes.INT, description=f"1 to {MAX_HOPS}", default=1),
+        OpenApiParameter(
+            "nodes",
+            OpenApiTypes.INT,
+            description=f"Most tools of the answer, 1 to {MAX_NODES}",
+            default=DEFAULT_NODES,
+        ),
+    ],
+    answers=describe_object(
+        {
+            "tools": {"type": "array", "items": _TEXT},
+            "relations": {"type": "array", "items": _RELATION},
+            "is_cut": {"type": "boolean", "description": "Whether there are more tools"},
+        }
+    ),
+)
+def get_subgraph(call: ApiView) -> Any:
+    """Return the tools around some tools, strongest relations first, and how they relate."""
+    topology, visibility = _load_topology(call), call.visibility
+    given = call.request.query_params
+    wanted = given.getlist("tool")
+    if not 1 <= len(wanted) <= MAX_TOOLS:
+        raise InvalidInput(f"tool: give 1 to {MAX_TOOLS} ids of tools")
+    start = [visibility.catalogue.find_tool(tool, call.caller).pk for tool in wanted]
+    hops = read_number(given, "hops", default=1, most=MAX_HOPS)
+    most = read_number(given, "nodes", default=DEFAULT_NODES, most=MAX_NODES)
+    found = _collect(topology, visibility, start, hops)
+    kept = found[:most]
+    among = sorted(topology.relations_among(kept), key=lambda one: (-one.confidence, *one.key))
+    return {
+        "tools": [visibility.get_tool_id(pk) for pk in kept],
+        "relations": [_to_json(relation, visibility) for relation in among],
+        "is_cut": len(found) > most,
+    }
+
+
+@Operation(
+    "POST relations/", CURATE, takes=RelationDecisionSerializer, answers=RelationDecisionSerializer
+)
+def curate_relation(call: ApiView) -> Any:
+    """Add a relation, reject one, or withdraw a rejection."""
+    values, now = call.given, timezone.now()
+    source, target = (
+        call.visibility.catalogue.find_tool(values[name], call.caller).pk
+        for name in ("source", "target")
     )
-    def get(self, request: Request) -> Response:
-        """Return the most reliable, or the shortest, way along the relations of tools."""
-        topology, visibility = _load(self)
-        source = _find_tool(self, visibility, request, "source")
-        target = _find_tool(self, visibility, request, "target")
-        way = request.query_params.get("by", WAYS[0])
-        if way not in WAYS:
-            raise InvalidInput(f"by: one of {', '.join(WAYS)}")
-        tools, confidence = trace_path(topology, visibility, source.pk, target.pk, way=way)
-        return Response(
-            {
-                "path": [visibility.get_tool_id(pk) for pk in tools],
-                "confidence": round(confidence, _DIGITS),
-                "relations": [
-                    _to_json(relation, visibility)
-                    for step in pairwise(tools)
-                    for relation in topology.relations_between(*step)
-                ],
-            }
-        )
-
-
-class SubgraphView(ApiView):
-    """The surroundings of tools."""
-
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
-
-    @extend_schema(
-        operation_id="get_subgraph",
-        parameters=[
-            OpenApiParameter("tool", OpenApiTypes.STR, many=True, required=True),
-            OpenApiParameter("hops", OpenApiTypes.INT, description=f"1 to {MAX_HOPS}", default=1),
-            OpenApiParameter(
-                "nodes",
-                OpenApiTypes.INT,
-                description=f"Most tools of the answer, 1 to {MAX_NODES}",
-                default=DEFAULT_NODES,
-            ),
-        ],
-        responses={
-            200: {
-                "type": "object",
-                "properties": {
-                    "tools": {"type": "array", "items": _TEXT},
-                    "relations": {"type": "array", "items": _RELATION},
-                    "is_cut": {"type": "boolean", "description": "Whether there are more tools"},
-                },
-                "required": ["tools", "relations", "is_cut"],
-            }
-        },
-    )
-    def get(self, request: Request) -> Response:
-        """Return the tools around some tools, strongest relations first, and how they relate."""
-        topology, visibility = _load(self)
-        wanted = request.query_params.getlist("tool")
-        if not 1 <= len(wanted) <= MAX_TOOLS:
-            raise InvalidInput(f"tool: give 1 to {MAX_TOOLS} ids of tools")
-        start = [visibility.catalogue.find_tool(tool, self.caller).pk for tool in wanted]
-        hops = _read_number(request, "hops", 1, MAX_HOPS)
-        most = _read_number(request, "nodes", DEFAULT_NODES, MAX_NODES)
-        found = _collect(topology, visibility, start, hops)
-        kept = found[:most]
-        relations = sorted(
-            topology.relations_among(kept), key=lambda one: (-one.confidence, *one.key)
-        )
-        return Response(
-            {
-                "tools": [visibility.get_tool_id(pk) for pk in kept],
-                "relations": [_to_json(relation, visibility) for relation in relations],
-                "is_cut": len(found) > most,
-            }
-        )
+    kind = RelationKind(values["kind"])
+    if source == target:
+        raise InvalidInput("target: a relation is between two different tools")
+    if values["decision"] == "add":
+        claim = RelationClaim(source=source, target=target, kind=kind, reason=values["reason"])
+        curate_relations.curate_relation(call.caller, claim, at=now)
+        return values
+    known = relations.find_relation(source, target, kind)
+    if known is None:
+        raise NotFound("such relation")
+    if values["decision"] == "reject":
+        curate_relations.reject_relations(call.caller, [known.pk], at=now)
+    else:
+        curate_relations.restore_relations(call.caller, [known.pk])
+    return values
 
 
 def _collect(topology: Topology, visibility: Visibility, start: list[int], hops: int) -> list[int]:
@@ -233,12 +241,9 @@ def _collect(topology: Topology, visibility: Visibility, start: list[int], hops:
     return list(found)
 
 
-def _restrict(topology: Topology, visibility: Visibility) -> Topology:
-    """Return the relations among visible tools only."""
-    visible = [
-        tool.pk for tool in visibility.catalogue.tools.values() if visibility.find_tool(tool.pk)
-    ]
-    return Topology(topology.relations_among(visible))
+def _list_visible(visibility: Visibility) -> list[int]:
+    tools = visibility.catalogue.tools.values()
+    return [tool.pk for tool in tools if visibility.find_tool(tool.pk)]
 
 
 def _to_json(relation: Relation, visibility: Visibility) -> dict[str, Any]:
@@ -252,25 +257,12 @@ def _to_json(relation: Relation, visibility: Visibility) -> dict[str, Any]:
     }
 
 
-def _load(view: ApiView) -> tuple[Topology, Visibility]:
-    effects = view.effects
-    visibility = Visibility(catalogue=effects.catalogue(), caller=view.caller)
-    topology = effects.topology(view.caller.owner)
-    return limit_to_group(topology, visibility), visibility
+def _load_topology(call: ApiView) -> Topology:
+    return limit_to_group(call.effects.topology(call.caller.owner), call.visibility)
 
 
-def _find_tool(
-    view: ApiView, visibility: Visibility, request: Request, name: str
-) -> CatalogueTool:
-    given = request.query_params.get(name)
+def _find_tool(call: ApiView, name: str) -> CatalogueTool:
+    given = call.request.query_params.get(name)
     if not given:
         raise InvalidInput(f"{name}: give the id of a tool")
-    return visibility.catalogue.find_tool(given, view.caller)
-
-
-def _read_number(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name, str(default))
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < len("1000000") else 0
-    if not 1 <= number <= most:
-        raise InvalidInput(f"{name}: a whole number from 1 to {most}")
-    return number
+    return call.visibility.catalogue.find_tool(given, call.caller)

@@ -1,28 +1,21 @@
-"""How the installation is set up: its settings, and what it stores."""
+"""How the installation is set up: its settings without secrets, and the sizes of its tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
-from drf_spectacular.utils import extend_schema
 from pydantic import SecretStr
 from pydantic_settings import BaseSettings
-from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.views import ApiView
 from gateway_project.foundation import table_sizes
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.config import PREFIX
-from tools import overview
 from tools.upstream.secret_shapes import is_secret_name
 
 SECRET_NAME: Final = re.compile(r"(^|_)(secret|password|key|token)(_key)?$|^(database|email)_url$")
@@ -48,79 +41,6 @@ _TABLE_LABELS: Final[Mapping[str, str]] = {
     "sign in attempts": "Sign-in attempts",
 }
 """Labels of tables whose plural name is not English as it is."""
-
-
-class SettingSerializer(serializers.Serializer[Any]):
-    """A setting in force."""
-
-    variable = serializers.CharField()
-    value = serializers.CharField(help_text="As text; of a secret only whether it is set")
-    is_set = serializers.BooleanField(help_text="False: the default")
-    description = serializers.CharField(allow_blank=True)
-
-
-class SettingListSerializer(serializers.Serializer[Any]):
-    """All settings."""
-
-    items = SettingSerializer(many=True)
-
-
-class TableSerializer(serializers.Serializer[Any]):
-    """A table with its size."""
-
-    section = serializers.CharField()
-    table = serializers.CharField()
-    rows = serializers.IntegerField(help_text="About how many, as of its last analysis")
-    bytes = serializers.IntegerField(help_text="With its indexes")
-
-
-class DatabaseSerializer(serializers.Serializer[Any]):
-    """The database."""
-
-    kind = serializers.ChoiceField(["embedded", "external"])
-    version = serializers.CharField()
-    bytes = serializers.IntegerField()
-
-
-class StorageSerializer(serializers.Serializer[Any]):
-    """What is stored."""
-
-    database = DatabaseSerializer()
-    items = TableSerializer(many=True)
-
-
-class SettingsView(ApiView):
-    """Settings."""
-
-    scopes: ClassVar = {"GET": ADMINISTER}
-
-    @extend_schema(operation_id="list_settings", responses=SettingListSerializer)
-    def get(self, _request: Request) -> Response:
-        """List the settings in force, without any secret."""
-        items = load_settings(self.caller)
-        return Response(SettingListSerializer({"items": items}).data)
-
-
-class StorageView(ApiView):
-    """The database."""
-
-    scopes: ClassVar = {"GET": SCOPE_ALL}
-
-    @extend_schema(operation_id="get_storage", responses=StorageSerializer)
-    def get(self, _request: Request) -> Response:
-        """Return the sizes of all tables, the largest of each section first."""
-        items = [
-            {
-                "section": section["label"],
-                "table": row["label"],
-                "rows": row["size"].rows,
-                "bytes": row["size"].total_bytes,
-            }
-            for section in list_tables()
-            for row in section["tables"]
-        ]
-        described = {"database": overview.describe_database(), "items": items}
-        return Response(StorageSerializer(described).data)
 
 
 def load_settings(caller: Caller) -> list[dict[str, Any]]:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from execution.snapshot import compute_run_session
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.api.description import describe_list
+from gateway_project.api.operations import Operation
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
+from gateway_project.use_cases import curate_learning
 from gateway_project.use_cases.curate_learning import (
     find_own_pattern,
     find_visible,
     forget_patterns,
-    load_presets,
     name_threshold,
-    override_threshold,
-    preset_threshold,
     select_visible,
 )
 from graph.store import patterns
@@ -60,8 +56,7 @@ class PatternSerializer(serializers.Serializer[Any]):
 
     def get_tools(self, row: Any) -> list[str]:
         """Return the ids of its tools."""
-        visibility: Visibility = self.context["visibility"]
-        return [visibility.get_tool_id(pk) for pk in row.tools]
+        return list(map(self.context["view"].visibility.get_tool_id, row.tools))
 
 
 class EventSerializer(serializers.Serializer[Any]):
@@ -85,7 +80,7 @@ class EventSerializer(serializers.Serializer[Any]):
 
     def get_tool(self, row: Any) -> str:
         """Return the id of its tool."""
-        visibility: Visibility = self.context["visibility"]
+        visibility: Visibility = self.context["view"].visibility
         return "" if row.tool is None else visibility.get_tool_id(row.tool)
 
     def get_outcome(self, row: Any) -> str:
@@ -173,66 +168,50 @@ class BacktestSerializer(serializers.Serializer[Any]):
     policies = BacktestPolicySerializer(many=True)
 
 
-class PatternListView(ApiView):
-    """Patterns that the caller's team sees."""
-
-    scopes: ClassVar = {"GET": READ}
-
-    @describe_list("list_patterns", PatternSerializer, "patterns")
-    def get(self, _request: Request) -> Response:
-        """List patterns, newest first."""
-        return self.answer_rows(
-            select_visible(self.caller, patterns.select_visible),
-            _make_item(self, PatternSerializer),
-        )
+@Operation("GET patterns/", READ, answers=PatternSerializer, plural="patterns")
+def list_patterns(call: ApiView) -> Any:
+    """List patterns, newest first."""
+    return select_visible(call.caller, patterns.select_visible)
 
 
-class PatternView(ApiView):
-    """One pattern."""
-
-    scopes: ClassVar = {"GET": READ, "DELETE": CURATE}
-
-    @extend_schema(operation_id="get_pattern", responses=PatternSerializer)
-    def get(self, _request: Request, pk: int) -> Response:
-        """Return a pattern."""
-        row = find_visible(self.caller, patterns.select_visible, pk, "pattern")
-        return Response(_make_item(self, PatternSerializer)(row))
-
-    @extend_schema(operation_id="forget_pattern", responses={204: None})
-    def delete(self, _request: Request, pk: int) -> Response:
-        """Forget a pattern that the caller owns, with what was learned from it."""
-        find_own_pattern(self.caller, pk)
-        forget_patterns(self.caller, [pk])
-        return Response(status=HTTPStatus.NO_CONTENT)
+@Operation("GET patterns/<int:pk>/", READ, answers=PatternSerializer)
+def get_pattern(call: ApiView, pk: int) -> Any:
+    """Return a pattern."""
+    return find_visible(call.caller, patterns.select_visible, pk, "pattern")
 
 
-class EpisodeListView(ApiView):
-    """Events of the memory that the caller owns."""
+@Operation(
+    "DELETE patterns/<int:pk>/",
+    CURATE,
+)
+def forget_pattern(call: ApiView, pk: int) -> None:
+    """Forget a pattern that the caller owns, with what was learned from it."""
+    find_own_pattern(call.caller, pk)
+    forget_patterns(call.caller, [pk])
 
-    scopes: ClassVar = {"GET": READ}
 
-    @describe_list(
-        "list_episodes",
-        EventSerializer,
-        "events",
+@Operation(
+    "GET episodes/",
+    READ,
+    answers=EventSerializer,
+    plural="events",
+    parameters=[
         OpenApiParameter("kind", OpenApiTypes.STR, enum=list(_KINDS)),
         OpenApiParameter("tool", OpenApiTypes.STR, description="Canonical id"),
         OpenApiParameter("run", OpenApiTypes.UUID, description="Of the run's tasks"),
-        OpenApiParameter("session", OpenApiTypes.STR),
-        OpenApiParameter("context", OpenApiTypes.STR),
+        "session",
+        "context",
         OpenApiParameter("prediction", OpenApiTypes.UUID),
         OpenApiParameter("team", OpenApiTypes.STR, description="For superusers: its name"),
+    ],
+)
+def list_episodes(call: ApiView) -> Any:
+    """List events, newest first."""
+    wanted = read_event_filter(
+        call.request.query_params,
+        find_tool=lambda tool: call.effects.catalogue().find_tool(tool, call.caller).pk,
     )
-    def get(self, request: Request) -> Response:
-        """List events, newest first."""
-        wanted = read_event_filter(
-            request.query_params,
-            find_tool=lambda tool: self.effects.catalogue().find_tool(tool, self.caller).pk,
-        )
-        return self.answer_rows(
-            select_visible(self.caller, events.select_visible).filter(**wanted),
-            _make_item(self, EventSerializer),
-        )
+    return select_visible(call.caller, events.select_visible).filter(**wanted)
 
 
 def read_event_filter(
@@ -291,110 +270,79 @@ _EVENT_COLUMNS: Final[Mapping[str, tuple[str, Callable[[str, str], Any] | None]]
 EVENT_FILTERS: Final = tuple(_EVENT_COLUMNS)
 
 
-class ThresholdListView(ApiView):
-    """Thresholds of the caller's team, or of the caller alone."""
+@Operation("GET thresholds/", READ, answers=ThresholdSerializer, plural="thresholds")
+def list_thresholds(call: ApiView) -> Any:
+    """List thresholds."""
+    return select_visible(call.caller, thresholds.select_visible)
 
-    scopes: ClassVar = {"GET": READ, "POST": ADMINISTER}
 
-    @describe_list("list_thresholds", ThresholdSerializer, "thresholds")
-    def get(self, _request: Request) -> Response:
-        """List thresholds."""
-        return self.answer_rows(
-            select_visible(self.caller, thresholds.select_visible), ThresholdSerializer
-        )
+@Operation("GET thresholds/<int:pk>/", READ, answers=ThresholdSerializer)
+def get_threshold(call: ApiView, pk: int) -> Any:
+    """Return a threshold."""
+    return find_visible(call.caller, thresholds.select_visible, pk, "threshold")
 
-    @extend_schema(
-        operation_id="preset_threshold",
-        request=PresetSerializer,
-        responses={201: ThresholdSerializer},
+
+@Operation(
+    "POST thresholds/",
+    ADMINISTER,
+    takes={"application/json": PresetSerializer},  # further fields are left aside
+    answers=ThresholdSerializer,
+    status=201,
+)
+def preset_threshold(call: ApiView) -> Any:
+    """Set the threshold of a kind of work of the caller's team."""
+    given = PresetSerializer(data=call.read_object())
+    given.is_valid(raise_exception=True)
+    stated = dict(given.validated_data)
+    override = stated.pop("override")
+    pk = curate_learning.preset_threshold(
+        call.caller, stated, override=override, at=timezone.now()
     )
-    def post(self, _request: Request) -> Response:
-        """Set the threshold of a kind of work of the caller's team."""
-        given = PresetSerializer(data=self.read_object())
-        given.is_valid(raise_exception=True)
-        stated = dict(given.validated_data)
-        override = stated.pop("override")
-        pk = preset_threshold(
-            self.caller,
-            stated,
-            override=override,
-            at=timezone.now(),
+    return get_threshold.run(call, pk)
+
+
+@Operation(
+    "GET thresholds/backtest/",
+    READ,
+    parameters=[
+        OpenApiParameter(
+            "policy", OpenApiTypes.STR, many=True, description=f"{POLICY_NAMES}; up to four"
         )
-        row = find_visible(self.caller, thresholds.select_visible, pk, "threshold")
-        return Response(ThresholdSerializer(row).data, status=HTTPStatus.CREATED)
-
-
-class BacktestView(ApiView):
-    """What policies for thresholds would have done."""
-
-    scopes: ClassVar = {"GET": READ}
-
-    @extend_schema(
-        operation_id="backtest_thresholds",
-        parameters=[
-            OpenApiParameter(
-                "policy", OpenApiTypes.STR, many=True, description=f"{POLICY_NAMES}; up to four"
-            )
-        ],
-        responses=BacktestSerializer,
+    ],
+    answers=BacktestSerializer,
+)
+def backtest_thresholds(call: ApiView) -> Any:
+    """Replay the newest 2,000 resolved predictions of the caller's team."""
+    history = outcomes.load_resolved(call.caller.owner, limit=thresholds.MAX_RESOLVED)
+    presets = curate_learning.load_presets(settings.FOREGATE)
+    names = call.request.query_params.getlist("policy")
+    try:
+        reports = backtest.compare_policies(history, names, presets=presets)
+    except ValueError as error:
+        raise InvalidInput(f"policy: {error}") from None
+    return Response(
+        {
+            "predictions": len(history),
+            "policies": [backtest.report_to_json(report) for report in reports],
+        }
     )
-    def get(self, request: Request) -> Response:
-        """Replay the newest 2,000 resolved predictions of the caller's team."""
-        history = outcomes.load_resolved(self.caller.owner, limit=thresholds.MAX_RESOLVED)
-        names, presets = request.query_params.getlist("policy"), load_presets(settings.FOREGATE)
-        try:
-            reports = backtest.compare_policies(history, names, presets=presets)
-        except ValueError as error:
-            raise InvalidInput(f"policy: {error}") from None
-        return Response(
-            {
-                "predictions": len(history),
-                "policies": [backtest.report_to_json(report) for report in reports],
-            }
-        )
 
 
-class ThresholdView(ApiView):
-    """One threshold."""
-
-    scopes: ClassVar = {"GET": READ, "PUT": ADMINISTER}
-
-    @extend_schema(operation_id="get_threshold", responses=ThresholdSerializer)
-    def get(self, _request: Request, pk: int) -> Response:
-        """Return a threshold."""
-        row = find_visible(self.caller, thresholds.select_visible, pk, "threshold")
-        return Response(ThresholdSerializer(row).data)
-
-    @extend_schema(
-        operation_id="override_threshold",
-        request=OverrideSerializer,
-        responses=ThresholdSerializer,
+@Operation("PUT thresholds/<int:pk>/", ADMINISTER, takes=OverrideSerializer, current=get_threshold)
+def override_threshold(call: ApiView, pk: int) -> Any:
+    """Override a threshold, or let it be computed again."""
+    subject = str(get_threshold.run(call, pk))
+    override = call.given["override"]
+    curate_learning.override_threshold(
+        call.caller, pk, override, subject=subject, at=timezone.now()
     )
-    def put(self, _request: Request, pk: int) -> Response:
-        """Override a threshold, or let it be computed again."""
-        given = self.read_body(OverrideSerializer)
-        row = find_visible(self.caller, thresholds.select_visible, pk, "threshold")
-        self.check_unchanged(ThresholdSerializer(row).data)
-        override_threshold(self.caller, pk, given["override"], subject=str(row), at=timezone.now())
-        return Response(
-            ThresholdSerializer(
-                find_visible(self.caller, thresholds.select_visible, pk, "threshold")
-            ).data
-        )
+    return get_threshold.run(call, pk)
 
 
-class ThresholdHistoryView(ApiView):
-    """Changes of a threshold."""
-
-    scopes: ClassVar = {"GET": READ}
-
-    @describe_list("list_threshold_changes", ThresholdChangeSerializer, "changes")
-    def get(self, _request: Request, pk: int) -> Response:
-        """List the changes of a threshold with their evidence, newest first."""
-        find_visible(self.caller, thresholds.select_visible, pk, "threshold")
-        return self.answer_rows(thresholds.select_changes(pk), ThresholdChangeSerializer)
-
-
-def _make_item(view: ApiView, serializer: Any) -> Any:
-    visibility = Visibility(catalogue=view.effects.catalogue(), caller=view.caller)
-    return lambda row: serializer(row, context={"visibility": visibility}).data
+@Operation(
+    "GET thresholds/<int:pk>/history/", READ, answers=ThresholdChangeSerializer, plural="changes"
+)
+def list_threshold_changes(call: ApiView, pk: int) -> Any:
+    """List the changes of a threshold with their evidence, newest first."""
+    get_threshold.run(call, pk)
+    return thresholds.select_changes(pk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, time, timedelta
 from itertools import islice
@@ -21,6 +21,8 @@ from gateway_project.api.problems import InvalidInput
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
 MAX_CURSOR_CHARS: Final = 1_000
+MAX_DIGITS: Final = 6
+"""Of a number in an address."""
 
 T = TypeVar("T")
 AnyRequest = HttpRequest | Request
@@ -65,25 +67,58 @@ class Page(Generic[T]):
         }
 
 
-def read_page_request(
-    request: AnyRequest, *, key: Sequence[type] = (int,), max_limit: int = MAX_LIMIT
-) -> PageRequest:
+def read_page_request(request: AnyRequest, *, key: Sequence[type] = (int,)) -> PageRequest:
     """Read `limit` and `cursor` of a request.
 
     Args:
         request: To read.
         key: Types of the parts of an item's key.
-        max_limit: Largest page.
 
     Raises:
         InvalidInput: If one of them is invalid.
     """
-    text = request.GET.get("limit", str(min(DEFAULT_LIMIT, max_limit)))
-    limit = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-    if not 1 <= limit <= max_limit:
-        raise InvalidInput(f"limit: give a whole number from 1 to {max_limit}")
+    limit = read_number(request.GET, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
     cursor = request.GET.get("cursor", "")
     return PageRequest(limit=limit, after=_read_cursor(cursor, key) if cursor else ())
+
+
+def read_number(given: Mapping[str, str], name: str, *, default: int, most: int) -> int:
+    """Read a whole number of an address, from 1 on.
+
+    Raises:
+        InvalidInput: If it is none.
+    """
+    text = given.get(name, str(default))
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
+    if not 1 <= number <= most:
+        raise InvalidInput(f"{name}: a whole number from 1 to {most}")
+    return number
+
+
+def read_choice(
+    given: Mapping[str, str], name: str, choices: Collection[str], *, default: str = ""
+) -> str:
+    """Read a word of an address that is the default or one of a few.
+
+    Raises:
+        InvalidInput: If it is another.
+    """
+    text = given.get(name, default)
+    if text != default and text not in choices:
+        raise InvalidInput(f"{name}: one of {', '.join(choices)}")
+    return text
+
+
+def read_flag(given: Mapping[str, str], name: str) -> bool | None:
+    """Read a flag of an address; None: it is absent.
+
+    Raises:
+        InvalidInput: If it is another word.
+    """
+    text = given.get(name)
+    if text not in (None, "true", "false"):
+        raise InvalidInput(f"{name}: true or false")
+    return None if text is None else text == "true"
 
 
 def paginate_rows(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from http import HTTPStatus
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django.db import connection
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
 from execution.changes import RunEvent
@@ -20,6 +19,7 @@ from execution.store.runs import UnknownRun
 from gateway_project.access.roles import READ
 from gateway_project.api import authentication
 from gateway_project.api.authentication import HasRight
+from gateway_project.api.operations import Operation
 from gateway_project.api.problems import InvalidInput, answer_too_many_open
 from gateway_project.api.views import ApiView
 from gateway_project.effects import Effects
@@ -38,55 +38,44 @@ MAX_NUMBER_CHARS: Final = 12
 CONTENT_TYPE: Final = "text/event-stream"
 
 
-class RunEventsView(ApiView):
-    """Events of one run."""
-
-    scopes: ClassVar = {"GET": READ}
-    serves_groups = True
-
-    @extend_schema(
-        operation_id="stream_run_events",
-        parameters=[
-            OpenApiParameter(
-                "Last-Event-ID",
-                OpenApiTypes.INT,
-                OpenApiParameter.HEADER,
-                description="Number of the last event that is known",
-            ),
-            OpenApiParameter(
-                "after", OpenApiTypes.INT, description="The same, for a first connection"
-            ),
-        ],
-        responses={
-            (200, CONTENT_TYPE): OpenApiResponse(
-                {"type": "string"},
-                description="Each event has its number as `id`, its kind as `event`, and JSON as "
-                "`data`; the stream ends with an event `end` once the run is at rest",
-            )
-        },
-    )
-    def get(self, request: Request, run: UUID) -> Any:
-        """Stream the events of a run until it is at rest."""
-        after = _read_number(request)
-        view = control_run.find_run(self.caller, run, sealer=self.payload_sealer)
-        is_superuser, user = self.caller.has_scope(SCOPE_ALL), self.caller.user
-        if not gate.open_requests.has_room(user, is_privileged=is_superuser):
-            raise answer_too_many_open(gate.open_requests.count_of(user))
-        owner = Caller(
-            user=view.user, team=view.team, person=None, scopes=frozenset(), kind="http"
+@Operation(
+    "GET runs/<uuid:run>/events/",
+    READ,
+    in_groups=True,
+    parameters=[
+        OpenApiParameter(
+            "Last-Event-ID",
+            OpenApiTypes.INT,
+            OpenApiParameter.HEADER,
+            description="Number of the last event that is known",
+        ),
+        OpenApiParameter(
+            "after", OpenApiTypes.INT, description="The same, for a first connection"
+        ),
+    ],
+    answers={
+        (200, CONTENT_TYPE): OpenApiResponse(
+            {"type": "string"},
+            description="Each event has its number as `id`, its kind as `event`, and JSON as "
+            "`data`; the stream ends with an event `end` once the run is at rest",
         )
-        events = _stream(
-            self.effects, owner, run, after, authentication.watch_right(request, READ)
-        )
-        response = StreamingHttpResponse(
-            _hold_place(self.caller, events),
-            content_type=CONTENT_TYPE,
-            status=HTTPStatus.OK,
-        )
-        response["X-Accel-Buffering"] = "no"
-        if not connection.in_atomic_block:
-            connection.close()  # this thread needs none while the stream lasts
-        return response
+    },
+)
+def stream_run_events(call: ApiView, run: UUID) -> Any:
+    """Stream the events of a run until it is at rest."""
+    after = _read_number(call.request)
+    view = control_run.find_run(call.caller, run, sealer=call.payload_sealer)
+    is_superuser, user = call.caller.has_scope(SCOPE_ALL), call.caller.user
+    if not gate.open_requests.has_room(user, is_privileged=is_superuser):
+        raise answer_too_many_open(gate.open_requests.count_of(user))
+    owner = Caller(user=view.user, team=view.team, person=None, scopes=frozenset(), kind="http")
+    has_right = authentication.watch_right(call.request, READ)
+    events = _stream(call.effects, owner, run, after, has_right)
+    response = StreamingHttpResponse(_hold_place(call.caller, events), content_type=CONTENT_TYPE)
+    response["X-Accel-Buffering"] = "no"
+    if not connection.in_atomic_block:
+        connection.close()  # this thread needs none while the stream lasts
+    return response
 
 
 async def _hold_place(caller: Caller, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,34 +1,43 @@
-"""Runs: what ran and what runs, and control over it as a person."""
+"""Runs: what ran and what runs, control over it as a person, and approvals of its calls."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from http import HTTPStatus
-from typing import Any, ClassVar, Final, cast, get_args
+from typing import Any, Final, cast, get_args
 from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
 from rest_framework.response import Response
 
 from execution.control import Action
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSort, RunSummary, RunView
-from gateway_project.access.roles import CONTROL, READ
-from gateway_project.api.description import describe_list
-from gateway_project.api.pages import cut_page, read_page_request, read_time
+from gateway_project.access.roles import APPROVE, CONTROL, READ
+from gateway_project.api.description import describe_object
+from gateway_project.api.operations import Operation
+from gateway_project.api.pages import (
+    AnyRequest,
+    Page,
+    cut_page,
+    make_page_schema,
+    read_choice,
+    read_page_request,
+    read_time,
+)
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
-from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.mcp import meta_tools, run_schema
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs import run_json
-from gateway_project.use_cases import control_run
+from gateway_project.use_cases import control_run as use_case
+from gateway_project.use_cases import decide_approval as approvals
 from gateway_project.use_cases.control_run import RunControl
 from gateway_project.use_cases.decide_approval import load_approver
 
@@ -40,11 +49,11 @@ MAX_DURATION_S: Final = 31_536_000.0
 MAX_TEXT_CHARS: Final = 200
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": ["string", "null"], "format": "date-time"}
-_SUMMARY: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
+_STATUSES: Final = [status.value for status in RunStatus]
+_SUMMARY: Final = describe_object(
+    {
         "run_id": {"type": "string", "format": "uuid"},
-        "status": {"enum": [status.value for status in RunStatus]},
+        "status": {"enum": _STATUSES},
         "user": _TEXT,
         "team": {"type": ["integer", "null"]},
         "is_direct": {"type": "boolean", "description": "A single call that became a run"},
@@ -58,10 +67,53 @@ _SUMMARY: Final[dict[str, Any]] = {
         "started_at": _TIME,
         "ended_at": _TIME,
     },
-    "required": ["run_id", "status", "user", "tools", "tasks", "done", "created_at"],
-}
+    optional=(
+        *("team", "is_direct", "more_tools", "pending_approvals", "error_code"),
+        *("started_at", "ended_at"),
+    ),
+)
 _STATE: Final = meta_tools.BY_NAME[meta_tools.GET_RUN].output_schema or {}
 _ACTIONS: Final = [action.value for action in Action]
+_CONTROL: Final = {
+    "type": "object",
+    "properties": {
+        "action": {"enum": _ACTIONS},
+        "workflow": run_schema.RUN_INPUT["properties"]["workflow"],
+        "rerun_unknown": {
+            "type": "boolean",
+            "description": "For resume: repeat calls whose outcome is unknown, which "
+            "may already have taken effect",
+        },
+    },
+    "required": ["action"],
+    "additionalProperties": False,
+}
+_WHEN: Final = {"type": "string", "format": "date-time"}
+_APPROVAL: Final = describe_object(
+    {
+        "id": {"type": "string", "format": "uuid"},
+        "run": {"type": "string", "format": "uuid"},
+        "task": _TEXT,
+        "item": {"type": "integer", "description": "Of a for-each task"},
+        "tool": _TEXT,
+        "reason": _TEXT,
+        "user": {"type": "string", "description": "Who called it"},
+        "status": _TEXT,
+        "arguments": {"description": "Exactly those of the call; only of one approval"},
+        "created_at": _WHEN,
+        "expires_at": _WHEN,
+        "decided_by": _TEXT,
+        "decided_via": _TEXT,
+    },
+    optional=("item", "arguments", "expires_at", "decided_by", "decided_via"),
+)
+STATES: Final = ("pending", "past")
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    """A person's decision."""
+
+    approve = serializers.BooleanField(help_text="Whether the call may be made")
 
 
 def run_to_json(view: RunView) -> dict[str, Any]:
@@ -69,19 +121,16 @@ def run_to_json(view: RunView) -> dict[str, Any]:
     return run_json.run_to_json(view, lambda approval: f"/api/v1/approvals/{approval}/")
 
 
-class RunListView(ApiView):
-    """The caller's runs; admins of teams see those of their teams too, superusers all."""
-
-    scopes: ClassVar = {"GET": READ}
-    serves_groups = True
-
-    @describe_list(
-        "list_runs",
-        _SUMMARY,
-        "",
-        OpenApiParameter("status", OpenApiTypes.STR, enum=[status.value for status in RunStatus]),
+@Operation(
+    "GET runs/",
+    READ,
+    in_groups=True,
+    answers=_SUMMARY,
+    plural="runs",
+    parameters=[
+        OpenApiParameter("status", OpenApiTypes.STR, enum=_STATUSES),
         OpenApiParameter("tool", OpenApiTypes.STR, description="Of this tool or server"),
-        OpenApiParameter("user", OpenApiTypes.STR),
+        "user",
         OpenApiParameter("team", OpenApiTypes.INT),
         OpenApiParameter("since", OpenApiTypes.DATETIME, description="A time, or a day"),
         OpenApiParameter("until", OpenApiTypes.DATETIME, description="The same; days count"),
@@ -94,20 +143,29 @@ class RunListView(ApiView):
             description="In the id, the user, the error code, or a task's id or tool",
         ),
         OpenApiParameter("sort", OpenApiTypes.STR, enum=get_args(RunSort)),
+    ],
+)
+def list_runs(call: ApiView) -> Response:
+    """List runs, newest first unless sorted otherwise."""
+    page = find_page(call.request, call.caller, call.request.query_params)
+    return Response(page.as_json(call.request, run_json.summary_to_json))
+
+
+def find_page(request: AnyRequest, caller: Caller, given: Mapping[str, str]) -> Page[RunSummary]:
+    """Return the page of runs that an address asks for, as far as the caller sees them.
+
+    Raises:
+        InvalidInput: If a value is not one of those possible.
+    """
+    wanted = read_page_request(request, key=(str, str))
+    found = views.load_summaries(
+        None if caller.has_scope(SCOPE_ALL) else caller,
+        teams=load_approver(caller).teams,
+        wanted=read_run_filter(given),
+        after=read_key(wanted.after),
+        limit=wanted.limit + 1,
     )
-    def get(self, request: Request) -> Response:
-        """List runs, newest first unless sorted otherwise."""
-        wanted = read_page_request(request, key=(str, str))
-        approver = load_approver(self.caller)
-        found = views.load_summaries(
-            None if self.caller.has_scope(SCOPE_ALL) else self.caller,
-            teams=approver.teams,
-            wanted=read_run_filter(request.query_params),
-            after=read_key(wanted.after),
-            limit=wanted.limit + 1,
-        )
-        page = cut_page(found, wanted, key=make_key)
-        return Response(page.as_json(request, run_json.summary_to_json))
+    return cut_page(found, wanted, key=lambda one: (one.created_at.isoformat(), str(one.id)))
 
 
 def read_run_filter(given: Mapping[str, str]) -> RunFilter:
@@ -116,12 +174,8 @@ def read_run_filter(given: Mapping[str, str]) -> RunFilter:
     Raises:
         InvalidInput: If a value is not one of those possible.
     """
-    status, team = given.get("status", ""), given.get("team", "")
-    if status and status not in [known.value for known in RunStatus]:
-        raise InvalidInput(f"status: one of {', '.join(known.value for known in RunStatus)}")
-    sort = given.get("sort", "") or "newest"
-    if sort not in get_args(RunSort):
-        raise InvalidInput(f"sort: one of {', '.join(get_args(RunSort))}")
+    status, team = read_choice(given, "status", _STATUSES), given.get("team", "")
+    sort = read_choice(given, "sort", get_args(RunSort)) or "newest"
     if team and not (team.isascii() and team.isdecimal() and len(team) < MAX_TEAM_DIGITS):
         raise InvalidInput("team: the number of a team")
     return RunFilter(
@@ -148,62 +202,33 @@ def _read_seconds(given: Mapping[str, str], name: str) -> float | None:
     return seconds
 
 
-class RunDetailView(ApiView):
-    """One run."""
-
-    scopes: ClassVar = {"GET": READ}
-    serves_groups = True
-
-    @extend_schema(operation_id="get_run", responses={200: _STATE})
-    def get(self, _request: Request, run: UUID) -> Response:
-        """Return a run with its workflow, results, errors and timeline."""
-        view = control_run.find_run(
-            self.caller, run, sealer=self.payload_sealer, results=True, workflow=True
+@Operation("GET runs/<uuid:run>/", READ, in_groups=True, answers=_STATE)
+def get_run(call: ApiView, run: UUID) -> Any:
+    """Return a run with its workflow, results, errors and timeline."""
+    return run_to_json(
+        use_case.find_run(
+            call.caller, run, sealer=call.payload_sealer, results=True, workflow=True
         )
-        return Response(run_to_json(view))
-
-
-class RunControlView(ApiView):
-    """Control of a run, as in the console: by its user, admins of its team, and superusers."""
-
-    scopes: ClassVar = {"POST": CONTROL}
-
-    @extend_schema(
-        operation_id="control_run",
-        request={
-            "application/json": {
-                "type": "object",
-                "properties": {
-                    "action": {"enum": _ACTIONS},
-                    "workflow": run_schema.RUN_INPUT["properties"]["workflow"],
-                    "rerun_unknown": {
-                        "type": "boolean",
-                        "description": "For resume: repeat calls whose outcome is unknown, which "
-                        "may already have taken effect",
-                    },
-                },
-                "required": ["action"],
-                "additionalProperties": False,
-            }
-        },
-        responses={200: _STATE, 202: _STATE},
     )
-    def post(self, _request: Request, run: UUID) -> Response:
-        """Continue, pause, resume, abort or replan a run; 202 if that takes longer."""
-        control = _read_control(self.read_object())
-        if control.workflow is not None:
-            begun = control_run.find_run(
-                self.caller, run, sealer=self.payload_sealer, workflow=True
-            )
-            run_plan.parse_replan(begun, control.workflow)
-        command = control_run.control_run(self.caller, run, control, sealer=self.payload_sealer)
-        is_applied = command is None or control_run.wait_for_command(
-            run, command, control.action, wait_s=APPLY_WAIT_S
-        )
-        view = control_run.find_run(
-            self.caller, run, sealer=self.payload_sealer, results=True, workflow=True
-        )
-        return Response(run_to_json(view), HTTPStatus.OK if is_applied else HTTPStatus.ACCEPTED)
+
+
+@Operation(
+    "POST runs/<uuid:run>/control/",
+    CONTROL,
+    takes={"application/json": _CONTROL},
+    answers={200: _STATE, 202: _STATE},
+)
+def control_run(call: ApiView, run: UUID) -> Any:
+    """Continue, pause, resume, abort or replan a run; 202 if that takes longer."""
+    control, sealer = _read_control(call.read_object()), call.payload_sealer
+    if control.workflow is not None:
+        begun = use_case.find_run(call.caller, run, sealer=sealer, workflow=True)
+        run_plan.parse_replan(begun, control.workflow)
+    command = use_case.control_run(call.caller, run, control, sealer=sealer)
+    is_applied = command is None or use_case.wait_for_command(
+        run, command, control.action, wait_s=APPLY_WAIT_S
+    )
+    return Response(get_run.run(call, run), 200 if is_applied else 202)
 
 
 def _read_control(given: dict[str, Any]) -> RunControl:
@@ -222,11 +247,6 @@ def _read_control(given: dict[str, Any]) -> RunControl:
     )
 
 
-def make_key(summary: RunSummary) -> tuple[Any, ...]:
-    """Return the key of a run in its list."""
-    return (summary.created_at.isoformat(), str(summary.id))
-
-
 def read_key(after: tuple[Any, ...]) -> tuple[datetime, UUID] | None:
     """Return the time and id at which a page of runs or predictions begins; None: the first."""
     if not after:
@@ -238,3 +258,33 @@ def read_key(after: tuple[Any, ...]) -> tuple[datetime, UUID] | None:
     if moment is None or moment.tzinfo is None:
         raise InvalidInput("cursor: not one of this list; begin again without it")
     return moment, run
+
+
+@Operation(
+    "GET approvals/",
+    APPROVE,
+    parameters=[OpenApiParameter("status", OpenApiTypes.STR, enum=STATES, default="pending")],
+    answers=make_page_schema(_APPROVAL),
+)
+def list_approvals(call: ApiView) -> Any:
+    """List pending approvals, oldest first, or the newest past ones."""
+    status = read_choice(call.request.query_params, "status", STATES, default="pending")
+    load = approvals.load_pending if status == "pending" else approvals.load_recent
+    return {"items": [run_json.approval_to_json(one) for one in load(call.caller)], "next": None}
+
+
+@Operation("GET approvals/<uuid:approval>/", APPROVE, answers=_APPROVAL)
+def get_approval(call: ApiView, approval: UUID) -> Any:
+    """Return an approval with the exact arguments of the call."""
+    found = approvals.load_approval(call.caller, approval, sealer=call.payload_sealer)
+    return run_json.approval_to_json(found) | {"arguments": found.arguments}
+
+
+@Operation(
+    "POST approvals/<uuid:approval>/decide/", APPROVE, takes=DecisionSerializer, answers=_APPROVAL
+)
+def decide_approval(call: ApiView, approval: UUID) -> Any:
+    """Approve or reject a call; it counts once."""
+    return run_json.approval_to_json(
+        approvals.decide_approval(call.caller, approval, approve=call.given["approve"], via="api")
+    )

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from gateway_project.access.roles import READ
-from gateway_project.api.description import describe_list
+from gateway_project.api.operations import Operation
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.use_cases import curate_servers, discover_servers
 from gateway_project.use_cases.curate_servers import register_servers
+from tools.registration import ServerRegistration
 from tools.store import overview
 from tools.store.overview import ServerSummary
-from tools.store.servers import ServerRegistration
 
 MAX_TEXT: int = 10_000
 
@@ -86,69 +82,6 @@ class ServerChangeSerializer(serializers.Serializer[Any]):
     )
 
 
-class ServerListView(ApiView):
-    """The servers that the caller may know of; registering one is a superuser's right."""
-
-    scopes: ClassVar = {"GET": READ, "POST": SCOPE_ALL}
-
-    @describe_list("list_servers", ServerSerializer, "servers")
-    def get(self, _request: Request) -> Response:
-        """List servers by name."""
-        visible = overview.load_visible_summaries(self.caller)
-        return self.answer_sorted(visible, ServerSerializer, key=lambda server: (server.name,))
-
-    @extend_schema(
-        operation_id="register_server",
-        request=RegistrationSerializer,
-        responses={201: ServerSerializer},
-        examples=[
-            OpenApiExample(
-                "a command",
-                value={"name": "time", "command": "uvx", "args": ["mcp-server-time"]},
-                request_only=True,
-            )
-        ],
-    )
-    def post(self, _request: Request) -> Response:
-        """Register a server, or change the one of that name; it is discovered at once."""
-        values = self.read_body(RegistrationSerializer)
-        values["args"] = tuple(values["args"])
-        registration = ServerRegistration(**values, source="api")
-        register_servers(self.caller, [registration], sealer=self.secret_sealer)
-        return Response(
-            ServerSerializer(curate_servers.find_server(self.caller, registration.name)).data,
-            HTTPStatus.CREATED,
-        )
-
-
-class ServerView(ApiView):
-    """One server."""
-
-    scopes: ClassVar = {"GET": READ, "PATCH": SCOPE_ALL, "DELETE": SCOPE_ALL}
-
-    @extend_schema(operation_id="get_server", responses=ServerSerializer)
-    def get(self, _request: Request, name: str) -> Response:
-        """Return a server's condition."""
-        return Response(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
-
-    @extend_schema(
-        operation_id="change_server", request=ServerChangeSerializer, responses=ServerSerializer
-    )
-    def patch(self, _request: Request, name: str) -> Response:
-        """Enable, disable, trust or price a server, or limit the time of its calls."""
-        given = self.read_body(ServerChangeSerializer)
-        self.check_unchanged(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
-        curate_servers.change_server(self.caller, name, given)
-        return Response(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
-
-    @extend_schema(operation_id="delete_server", responses={204: None})
-    def delete(self, _request: Request, name: str) -> Response:
-        """Delete a server with its tools and everything known about them."""
-        self.check_unchanged(ServerSerializer(curate_servers.find_server(self.caller, name)).data)
-        curate_servers.delete_server(self.caller, name)
-        return Response(status=HTTPStatus.NO_CONTENT)
-
-
 class ServerTestSerializer(serializers.Serializer[Any]):
     """The result of a test of a server; nothing of it is stored."""
 
@@ -157,40 +90,68 @@ class ServerTestSerializer(serializers.Serializer[Any]):
     output = serializers.ListField(
         child=serializers.CharField(allow_blank=True), help_text="What it wrote to stderr"
     )
-    tools = serializers.ListField(child=serializers.CharField())
+    tools = serializers.ListField(child=serializers.CharField(), source="tool_names")
     new_tools = serializers.ListField(child=serializers.CharField())
     missing_tools = serializers.ListField(child=serializers.CharField())
     duration_s = serializers.FloatField()
 
 
-class ServerTestView(ApiView):
-    """A test of a server."""
-
-    scopes: ClassVar = {"POST": SCOPE_ALL}
-
-    @extend_schema(operation_id="test_server", request=None, responses=ServerTestSerializer)
-    def post(self, _request: Request, name: str) -> Response:
-        """Connect to a server, also a disabled one, and list its tools without storing them."""
-        server = curate_servers.find_server(self.caller, name)
-        (test,) = async_to_sync(discover_servers.try_servers)(
-            self.caller, [server.name], config=settings.FOREGATE
-        )
-        listed = [tool.name for tool in test.listing.tools] if test.listing else []
-        result = {
-            name: getattr(test, name)
-            for name in ("server", "error", "output", "new_tools", "missing_tools", "duration_s")
-        }
-        return Response(ServerTestSerializer({**result, "tools": listed}).data)
+@Operation("GET servers/", READ, answers=ServerSerializer, plural="servers", order="name")
+def list_servers(call: ApiView) -> Any:
+    """List servers by name."""
+    return overview.load_visible_summaries(call.caller)
 
 
-class DiscoveryView(ApiView):
-    """Discovery of a server's tools."""
+@Operation(
+    "POST servers/",
+    SCOPE_ALL,
+    takes=RegistrationSerializer,
+    answers=ServerSerializer,
+    status=201,
+    examples={"a command": {"name": "time", "command": "uvx", "args": ["mcp-server-time"]}},
+)
+def register_server(call: ApiView) -> Any:
+    """Register a server, or change the one of that name; it is discovered at once."""
+    values = call.given | {"args": tuple(call.given["args"])}
+    registration = ServerRegistration(**values, source="api")
+    register_servers(call.caller, [registration], sealer=call.secret_sealer)
+    return curate_servers.find_server(call.caller, registration.name)
 
-    scopes: ClassVar = {"POST": SCOPE_ALL}
 
-    @extend_schema(operation_id="discover_server", request=None, responses={202: ServerSerializer})
-    def post(self, _request: Request, name: str) -> Response:
-        """Have a running process list the server's tools again."""
-        server = curate_servers.find_server(self.caller, name)
-        discover_servers.request_discovery(self.caller, [name])
-        return Response(ServerSerializer(server).data, HTTPStatus.ACCEPTED)
+@Operation("GET servers/<path:name>/", READ, answers=ServerSerializer)
+def get_server(call: ApiView, name: str) -> Any:
+    """Return a server's condition."""
+    return curate_servers.find_server(call.caller, name)
+
+
+@Operation(
+    "PATCH servers/<path:name>/", SCOPE_ALL, takes=ServerChangeSerializer, current=get_server
+)
+def change_server(call: ApiView, name: str) -> Any:
+    """Enable, disable, trust or price a server, or limit the time of its calls."""
+    curate_servers.change_server(call.caller, name, call.given)
+    return curate_servers.find_server(call.caller, name)
+
+
+@Operation("DELETE servers/<path:name>/", SCOPE_ALL, current=get_server)
+def delete_server(call: ApiView, name: str) -> None:
+    """Delete a server with its tools and everything known about them."""
+    curate_servers.delete_server(call.caller, name)
+
+
+@Operation("POST servers/<path:name>/test/", SCOPE_ALL, answers=ServerTestSerializer)
+def test_server(call: ApiView, name: str) -> Any:
+    """Connect to a server, also a disabled one, and list its tools without storing them."""
+    server = curate_servers.find_server(call.caller, name)
+    (test,) = async_to_sync(discover_servers.try_servers)(
+        call.caller, [server.name], config=settings.FOREGATE
+    )
+    return test
+
+
+@Operation("POST servers/<path:name>/discover/", SCOPE_ALL, answers=ServerSerializer, status=202)
+def discover_server(call: ApiView, name: str) -> Any:
+    """Have a running process list the server's tools again."""
+    server = curate_servers.find_server(call.caller, name)
+    discover_servers.request_discovery(call.caller, [name])
+    return server

@@ -5,36 +5,40 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from gateway_project.access import audit
 from gateway_project.access.roles import ADMINISTER, READ
 from gateway_project.access.visible_rows import limit_to_team
 from gateway_project.api import runtime
 from gateway_project.api.description import PAGE_PARAMETERS, page_of
-from gateway_project.api.pages import paginate_rows, read_time
-from gateway_project.api.problems import ApiError, InvalidInput
+from gateway_project.api.installation import list_tables, load_settings
+from gateway_project.api.operations import Operation
+from gateway_project.api.pages import read_choice, read_number, read_time
+from gateway_project.api.problems import ApiError
 from gateway_project.api.views import ApiView
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import OldKeysNeeded
 from gateway_project.readiness import NotReady
-from gateway_project.use_cases.rotate_keys import ROTATE_WITHIN_S, KeyRotation, rotate_keys
+from gateway_project.use_cases import rotate_keys as keys
+from gateway_project.use_cases.rotate_keys import KeyRotation
 from learning import report
+from tools.overview import describe_database
 from tools.store import overview
 
-FORMATS: Final = ("json", "jsonl", "csv")
+FORMATS: Final = ("jsonl", "csv")
+"""Beside JSON, in which entries come in pages."""
 FILTERS: Final = ("action", "actor", "kind", "subject")
 DEFAULT_DAYS: Final = 7
 MAX_DAYS: Final = 365
@@ -64,41 +68,33 @@ class HealthSerializer(serializers.Serializer[Any]):
     )
 
 
-class AuditView(ApiView):
-    """The audit trail of the caller's team; superusers see all of it."""
-
-    scopes: ClassVar = {"GET": ADMINISTER}
-
-    @extend_schema(
-        operation_id="list_audit_entries",
-        parameters=[
-            *(OpenApiParameter(name, OpenApiTypes.STR) for name in FILTERS),
-            OpenApiParameter("since", OpenApiTypes.DATETIME),
-            OpenApiParameter("until", OpenApiTypes.DATETIME),
-            OpenApiParameter(
-                "export",
-                OpenApiTypes.STR,
-                enum=FORMATS[1:],
-                description="All entries at once, oldest first, in this format",
-            ),
-            *PAGE_PARAMETERS,
-        ],
-        responses={
-            (200, "application/json"): page_of(AuditSerializer, "the audit trail"),
-            (200, "application/jsonl"): OpenApiResponse({"type": "string"}),
-            (200, "text/csv"): OpenApiResponse({"type": "string"}),
-        },
-    )
-    def get(self, request: Request) -> Any:
-        """List entries, newest first, or export them."""
-        rows = select_audit_rows(self.caller, request.query_params)
-        form = request.query_params.get("export", FORMATS[0])
-        if form not in FORMATS:
-            raise InvalidInput(f"export: one of {', '.join(FORMATS[1:])}")
-        if form == FORMATS[0]:
-            page = paginate_rows(request, rows)
-            return Response(page.as_json(request, _entry_to_json))
-        return export_audit(rows, form)
+@Operation(
+    "GET audit/",
+    ADMINISTER,
+    parameters=[
+        *FILTERS,
+        OpenApiParameter("since", OpenApiTypes.DATETIME),
+        OpenApiParameter("until", OpenApiTypes.DATETIME),
+        OpenApiParameter(
+            "export",
+            OpenApiTypes.STR,
+            enum=FORMATS,
+            description="All entries at once, oldest first, in this format",
+        ),
+        *PAGE_PARAMETERS,
+    ],
+    answers={
+        (200, "application/json"): page_of(AuditSerializer, "the audit trail"),
+        (200, "application/jsonl"): OpenApiResponse({"type": "string"}),
+        (200, "text/csv"): OpenApiResponse({"type": "string"}),
+    },
+)
+def list_audit_entries(call: ApiView) -> Any:
+    """List entries, newest first, or export them."""
+    given = call.request.query_params
+    rows = select_audit_rows(call.caller, given)
+    form = read_choice(given, "export", FORMATS, default="json")
+    return call.answer_rows(rows, _entry_to_json) if form == "json" else export_audit(rows, form)
 
 
 def select_audit_rows(caller: Caller, given: Mapping[str, str]) -> Any:
@@ -133,60 +129,39 @@ def export_audit(rows: Any, form: str) -> StreamingHttpResponse:
     return response
 
 
-class MetricsView(ApiView):
-    """What the team's predictions have shown; Prometheus reads /metrics.
-
-    The activity is that of all teams for superusers, who see the runs of all.
-    """
-
-    scopes: ClassVar = {"GET": READ}
-
-    @extend_schema(
-        operation_id="get_metrics",
-        parameters=[
-            OpenApiParameter(
-                "days", OpenApiTypes.INT, description=f"1 to {MAX_DAYS}", default=DEFAULT_DAYS
-            )
-        ],
-        responses={200: {"type": "object", "additionalProperties": True}},
-    )
-    def get(self, request: Request) -> Response:
-        """Return calls, success, waste, time saved, calibration of the caller's team."""
-        text = request.query_params.get("days", str(DEFAULT_DAYS))
-        days = int(text) if text.isascii() and text.isdigit() and len(text) <= len("365") else 0
-        if not 1 <= days <= MAX_DAYS:
-            raise InvalidInput(f"days: a whole number from 1 to {MAX_DAYS}")
-        owner, now = self.caller.owner, timezone.now()
-        found = report.build_report(
-            owner, days=days, at=now, token_price=settings.FOREGATE.token_price
+@Operation(
+    "GET metrics/",
+    READ,
+    parameters=[
+        OpenApiParameter(
+            "days", OpenApiTypes.INT, description=f"1 to {MAX_DAYS}", default=DEFAULT_DAYS
         )
-        activity = report.build_activity(
-            owner, days=days, at=now, is_all=self.caller.has_scope(SCOPE_ALL)
-        )
-        return Response({**found.to_json(), "activity": activity.to_json()})
+    ],
+    answers={"type": "object", "additionalProperties": True},
+)
+def get_metrics(call: ApiView) -> Any:
+    """Return calls, success, waste, time saved, calibration of the caller's team."""
+    days = read_number(call.request.query_params, "days", default=DEFAULT_DAYS, most=MAX_DAYS)
+    owner, now, price = call.caller.owner, timezone.now(), settings.FOREGATE.token_price
+    # Superusers see the runs of all teams, and so their activity.
+    is_all = call.caller.has_scope(SCOPE_ALL)
+    found = report.build_report(owner, days=days, at=now, token_price=price)
+    activity = report.build_activity(owner, days=days, at=now, is_all=is_all)
+    return {**found.to_json(), "activity": activity.to_json()}
 
 
-class HealthView(ApiView):
-    """Health, for people and programs with a token; /health needs none."""
-
-    scopes: ClassVar = {"GET": READ}
-
-    @extend_schema(operation_id="get_health", responses=HealthSerializer)
-    def get(self, request: Request) -> Response:
-        """Say whether the gateway serves, and how its servers are."""
-        service = runtime.find_service(request._request)
-        readiness = service.runtime.readiness if service else None
-        obstacle = readiness.find_obstacle() if readiness else NotReady("starting", "")
-        states: dict[str, int] = {}
-        for server in overview.load_server_summaries():
-            if self.caller.has_scope(SCOPE_ALL) or self.caller.can_see_team(server.team_pk):
-                states[server.state] = states.get(server.state, 0) + 1
-        answer = {
-            "status": "degraded" if obstacle else "ok",
-            "gateway": obstacle.code if obstacle else "ready",
-            "servers": states,
-        }
-        return Response(HealthSerializer(answer).data)
+@Operation("GET health/", READ, answers=HealthSerializer)
+def get_health(call: ApiView) -> Any:
+    """Say whether the gateway serves, and how its servers are."""
+    service = runtime.find_service(call.request._request)
+    readiness = service.runtime.readiness if service else None
+    obstacle = readiness.find_obstacle() if readiness else NotReady("starting", "")
+    visible = overview.load_visible_summaries(call.caller)
+    return {
+        "status": "degraded" if obstacle else "ok",
+        "gateway": obstacle.code if obstacle else "ready",
+        "servers": dict(Counter(server.state for server in visible)),
+    }
 
 
 class RotationRequestSerializer(serializers.Serializer[Any]):
@@ -216,30 +191,80 @@ class RotationSerializer(serializers.Serializer[KeyRotation]):
     removed = serializers.IntegerField(help_text="Older keys removed")
 
 
-class KeysView(ApiView):
-    """The keys that seal stored values."""
+@Operation("POST keys/", SCOPE_ALL, takes=RotationRequestSerializer, answers=RotationSerializer)
+def rotate_keys(call: ApiView) -> Any:
+    """Make a new key, or go on with a rotation, and seal what is stored again."""
+    try:
+        return keys.rotate_keys(
+            call.caller,
+            settings.FOREGATE.home,
+            keys=call.given["keys"],
+            removes_old=call.given["remove_old"],
+            within_s=keys.ROTATE_WITHIN_S,
+        )
+    except OldKeysNeeded as error:
+        raise ApiError(HTTPStatus.CONFLICT, "keys_needed", str(error)) from None
 
-    scopes: ClassVar = {"POST": SCOPE_ALL}
 
-    @extend_schema(
-        operation_id="rotate_keys",
-        request=RotationRequestSerializer,
-        responses=RotationSerializer,
-    )
-    def post(self, _request: Request) -> Response:
-        """Make a new key, or go on with a rotation, and seal what is stored again."""
-        given = self.read_body(RotationRequestSerializer)
-        try:
-            done = rotate_keys(
-                self.caller,
-                settings.FOREGATE.home,
-                keys=given["keys"],
-                removes_old=given["remove_old"],
-                within_s=ROTATE_WITHIN_S,
-            )
-        except OldKeysNeeded as error:
-            raise ApiError(HTTPStatus.CONFLICT, "keys_needed", str(error)) from None
-        return Response(RotationSerializer(done).data)
+class SettingSerializer(serializers.Serializer[Any]):
+    """A setting in force."""
+
+    variable = serializers.CharField()
+    value = serializers.CharField(help_text="As text; of a secret only whether it is set")
+    is_set = serializers.BooleanField(help_text="False: the default")
+    description = serializers.CharField(allow_blank=True)
+
+
+class SettingListSerializer(serializers.Serializer[Any]):
+    """All settings."""
+
+    items = SettingSerializer(many=True)
+
+
+class TableSerializer(serializers.Serializer[Any]):
+    """A table with its size."""
+
+    section = serializers.CharField()
+    table = serializers.CharField()
+    rows = serializers.IntegerField(help_text="About how many, as of its last analysis")
+    bytes = serializers.IntegerField(help_text="With its indexes")
+
+
+class DatabaseSerializer(serializers.Serializer[Any]):
+    """The database."""
+
+    kind = serializers.ChoiceField(["embedded", "external"])
+    version = serializers.CharField()
+    bytes = serializers.IntegerField()
+
+
+class StorageSerializer(serializers.Serializer[Any]):
+    """What is stored."""
+
+    database = DatabaseSerializer()
+    items = TableSerializer(many=True)
+
+
+@Operation("GET settings/", ADMINISTER, answers=SettingListSerializer)
+def list_settings(call: ApiView) -> Any:
+    """List the settings in force, without any secret."""
+    return {"items": load_settings(call.caller)}
+
+
+@Operation("GET storage/", SCOPE_ALL, answers=StorageSerializer)
+def get_storage(_call: ApiView) -> Any:
+    """Return the sizes of all tables, the largest of each section first."""
+    items = [
+        {
+            "section": section["label"],
+            "table": row["label"],
+            "rows": row["size"].rows,
+            "bytes": row["size"].total_bytes,
+        }
+        for section in list_tables()
+        for row in section["tables"]
+    ]
+    return {"database": describe_database(), "items": items}
 
 
 def _entry_to_json(row: Any) -> Any:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import describe_list
+from gateway_project.api.operations import Operation
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.endpoint import GROUP_NAME_PATTERN
 from gateway_project.use_cases import curate_tool_groups
@@ -54,74 +49,54 @@ class ChangedGroupSerializer(GroupSerializer):
     name = None  # type: ignore[assignment]
 
 
-class GroupListView(ApiView):
-    """Tool groups of the caller's team and of everybody; superusers see all."""
-
-    scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
-
-    @describe_list("list_tool_groups", GroupSerializer, "tool groups")
-    def get(self, _request: Request) -> Response:
-        """List tool groups by name."""
-        found = curate_tool_groups.list_groups(self.caller)
-        return self.answer_sorted(found, GroupSerializer, key=lambda group: (group.name,))
-
-    @extend_schema(
-        operation_id="add_tool_group",
-        request=GroupSerializer,
-        responses={201: GroupSerializer},
-        examples=[
-            OpenApiExample(
-                "group",
-                value={"name": "desk", "servers": ["time"], "tools": ["git:log"]},
-                request_only=True,
-            )
-        ],
-    )
-    def post(self, _request: Request) -> Response:
-        """Add a tool group; clients can connect to it within a second."""
-        given = self.read_body(GroupSerializer)
-        name, values = given["name"], _read_values(given)
-        curate_tool_groups.save_group(self.caller, name, values, adds=True)
-        stored = curate_tool_groups.find_group(self.caller, name)
-        return Response(GroupSerializer(stored).data, HTTPStatus.CREATED)
+@Operation(
+    "GET tool-groups/", ADMINISTER, answers=GroupSerializer, plural="tool groups", order="name"
+)
+def list_tool_groups(call: ApiView) -> Any:
+    """List tool groups by name."""
+    return curate_tool_groups.list_groups(call.caller)
 
 
-class GroupView(ApiView):
-    """One tool group."""
-
-    scopes: ClassVar = {"GET": ADMINISTER, "PATCH": ADMINISTER, "DELETE": ADMINISTER}
-
-    @extend_schema(operation_id="get_tool_group", responses=GroupSerializer)
-    def get(self, _request: Request, name: str) -> Response:
-        """Return a tool group."""
-        return Response(GroupSerializer(curate_tool_groups.find_group(self.caller, name)).data)
-
-    @extend_schema(
-        operation_id="change_tool_group",
-        request=ChangedGroupSerializer(partial=True),
-        responses=GroupSerializer,
-    )
-    def patch(self, _request: Request, name: str) -> Response:
-        """Change a tool group; clients see other tools within a second."""
-        before = GroupSerializer(curate_tool_groups.find_group(self.caller, name)).data
-        given = self.read_body(ChangedGroupSerializer, partial=True)
-        self.check_unchanged(before)
-        curate_tool_groups.save_group(self.caller, name, _read_values(given), adds=False)
-        return Response(GroupSerializer(curate_tool_groups.find_group(self.caller, name)).data)
-
-    @extend_schema(operation_id="delete_tool_group", responses={204: None})
-    def delete(self, _request: Request, name: str) -> Response:
-        """Delete a tool group, and with it the tokens limited to it."""
-        self.check_unchanged(
-            GroupSerializer(curate_tool_groups.find_group(self.caller, name)).data
-        )
-        curate_tool_groups.delete_group(self.caller, name)
-        return Response(status=HTTPStatus.NO_CONTENT)
+@Operation(
+    "POST tool-groups/",
+    ADMINISTER,
+    takes=GroupSerializer,
+    answers=GroupSerializer,
+    status=201,
+    examples={"group": {"name": "desk", "servers": ["time"], "tools": ["git:log"]}},
+)
+def add_tool_group(call: ApiView) -> Any:
+    """Add a tool group; clients can connect to it within a second."""
+    return _save(call, call.given.pop("name"), adds=True)
 
 
-def _read_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the valid columns that were given, with the name of the team."""
-    values = {column: value for column, value in given.items() if column != "name"}
+@Operation("GET tool-groups/<str:name>/", ADMINISTER, answers=GroupSerializer)
+def get_tool_group(call: ApiView, name: str) -> Any:
+    """Return a tool group."""
+    return curate_tool_groups.find_group(call.caller, name)
+
+
+@Operation(
+    "PATCH tool-groups/<str:name>/",
+    ADMINISTER,
+    takes=ChangedGroupSerializer,
+    current=get_tool_group,
+)
+def change_tool_group(call: ApiView, name: str) -> Any:
+    """Change a tool group; clients see other tools within a second."""
+    return _save(call, name, adds=False)
+
+
+@Operation("DELETE tool-groups/<str:name>/", ADMINISTER, current=get_tool_group)
+def delete_tool_group(call: ApiView, name: str) -> None:
+    """Delete a tool group, and with it the tokens limited to it."""
+    curate_tool_groups.delete_group(call.caller, name)
+
+
+def _save(call: ApiView, name: str, *, adds: bool) -> Any:
+    """Save the given values, with the name of the team in place of the team."""
+    values = call.given
     if "team" in values:
         values["team"] = values["team"]["name"]
-    return values
+    curate_tool_groups.save_group(call.caller, name, values, adds=adds)
+    return curate_tool_groups.find_group(call.caller, name)

@@ -1,35 +1,35 @@
-"""Tools: those that the caller may know of, their relations and what can replace them."""
+"""Tools: search, those that the caller may know of, their relations and what can replace them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.response import Response
 
 from gateway_project import flow
 from gateway_project.access.roles import SEARCH
-from gateway_project.api.description import describe_list
-from gateway_project.api.problems import InvalidInput
+from gateway_project.api.description import describe_object
+from gateway_project.api.operations import Operation
+from gateway_project.api.pages import read_choice
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.find.answers import ToolDescription
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import meta_tools
+from gateway_project.mcp import arguments, meta_tools
 from tools.catalogue import CatalogueTool
 from tools.danger import Danger
-from tools.visibility import Visibility
 
 MAX_DESCRIPTION: Final = 500
 FILTERS: Final = ("server", "category", "state", "danger")
+SEARCH_PARAMETERS: Final = ("query", "limit", "server", "category", "detail")
+_SEARCH: Final = meta_tools.BY_NAME[meta_tools.SEARCH]
 _DESCRIPTION: Final = meta_tools.BY_NAME[meta_tools.DESCRIBE].output_schema or {}
 _TEXT: Final = {"type": "string"}
-_ITEM: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
+_DANGERS: Final = [danger.value for danger in Danger]
+_ITEM: Final = describe_object(
+    {
         "tool": {**_TEXT, "description": "Id: server:tool"},
         "name": {**_TEXT, "description": "Exposed name"},
         "title": _TEXT,
@@ -37,122 +37,118 @@ _ITEM: Final[dict[str, Any]] = {
         "server": _TEXT,
         "category": _TEXT,
         "state": {**_TEXT, "description": "active, or why it cannot be called"},
-        "danger": {"enum": [danger.value for danger in Danger]},
+        "danger": {"enum": _DANGERS},
         "tokens": {"type": "integer"},
     },
-    "required": ["tool", "name", "server", "state", "danger", "tokens"],
-}
+    optional=("title", "description", "category"),
+)
 
 
-class ToolListView(ApiView):
-    """All tools that the caller may know of, usable or not."""
+@Operation(
+    "POST search/",
+    SEARCH,
+    in_groups=True,
+    takes={"application/json": _SEARCH.input_schema},
+    answers=_SEARCH.output_schema,
+    examples={"search": {"query": "read a file", "limit": 3}},
+)
+def search(call: ApiView) -> Any:
+    """Find tools by what they do."""
+    return _search(call, call.read_object())
 
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
 
-    @describe_list(
-        "list_tools", _ITEM, "", *(OpenApiParameter(name, OpenApiTypes.STR) for name in FILTERS)
+@Operation(
+    "GET search/",
+    SEARCH,
+    in_groups=True,
+    answers=_SEARCH.output_schema,
+    parameters=[
+        OpenApiParameter(name, _SEARCH.input_schema["properties"][name], required=name == "query")
+        for name in SEARCH_PARAMETERS
+    ],
+)
+def search_by_address(call: ApiView) -> Any:
+    """Find tools by what they do; for a browser or a script."""
+    given: dict[str, Any] = dict(call.request.query_params.items())
+    limit = given.get("limit", "")
+    if limit.isascii() and limit.removeprefix("-").isdigit():
+        given["limit"] = int(limit)
+    return _search(call, given)
+
+
+@Operation("GET tools/", SEARCH, in_groups=True, answers=_ITEM, plural="tools", parameters=FILTERS)
+def list_tools(call: ApiView) -> Response:
+    """List tools by id; `search/` finds them by what they do."""
+    given = call.request.query_params
+    wanted = {name: given[name] for name in FILTERS if name in given}
+    read_choice(wanted, "danger", _DANGERS, default=Danger.READ.value)
+    catalogue = call.visibility.catalogue
+    visible = (
+        tool
+        for tool in map(catalogue.tools.__getitem__, sorted(catalogue.tools))
+        if call.visibility.find_tool(tool.pk) is not None and has_values(tool, wanted)
     )
-    def get(self, request: Request) -> Response:
-        """List tools by id; `search/` finds them by what they do."""
-        effects = self.effects
-        catalogue = effects.catalogue()
-        wanted = {
-            name: request.query_params[name] for name in FILTERS if name in request.query_params
-        }
-        if wanted.get("danger", Danger.READ.value) not in [danger.value for danger in Danger]:
-            raise InvalidInput(f"danger: one of {', '.join(danger.value for danger in Danger)}")
-        visibility = Visibility(catalogue=catalogue, caller=self.caller)
-        visible = (
-            tool
-            for tool in map(catalogue.tools.__getitem__, sorted(catalogue.tools))
-            if visibility.find_tool(tool.pk) is not None and _matches(tool, wanted)
-        )
-        return self.answer_sorted(
-            visible, _make_item(catalogue.exposed_name), key=lambda tool: (tool.tool,)
-        )
-
-
-class ToolView(ApiView):
-    """One tool."""
-
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
-
-    @extend_schema(operation_id="get_tool", responses={200: _DESCRIPTION})
-    def get(self, _request: Request, tool: str) -> Response:
-        """Return a tool's full definition."""
-        effects = self.effects
-        described = _describe(self, tool)
-        return Response(described.as_json(effects.catalogue().exposed_name(described.tool.tool)))
-
-
-class RelatedView(ApiView):
-    """Relations of a tool."""
-
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
-
-    @extend_schema(
-        operation_id="list_related_tools",
-        responses={
-            200: {
-                "type": "object",
-                "properties": {
-                    "tool": _TEXT,
-                    "relations": _DESCRIPTION["properties"]["relations"],
-                },
-                "required": ["tool", "relations"],
-            }
-        },
+    return call.answer_sorted(
+        visible, _make_item(catalogue.exposed_name), key=lambda tool: (tool.tool,)
     )
-    def get(self, _request: Request, tool: str) -> Response:
-        """Return how a tool is related to others, strongest first."""
-        described = _describe(self, tool)
-        relations = [dict(relation) for relation in described.relations]
-        return Response({"tool": described.tool.tool, "relations": relations})
 
 
-class AlternativesView(ApiView):
-    """What can replace a tool."""
-
-    scopes: ClassVar = {"GET": SEARCH}
-    serves_groups = True
-
-    @extend_schema(
-        operation_id="list_alternative_tools",
-        responses={
-            200: {
-                "type": "object",
-                "properties": {"tool": _TEXT, "alternatives": {"type": "array", "items": _TEXT}},
-                "required": ["tool", "alternatives"],
-            }
-        },
-    )
-    def get(self, _request: Request, tool: str) -> Response:
-        """Return the ids of tools that can replace a tool, best first."""
-        described = _describe(self, tool)
-        return Response(
-            {"tool": described.tool.tool, "alternatives": list(described.alternatives)}
-        )
+@Operation("GET tools/<path:tool>/", SEARCH, in_groups=True, answers=_DESCRIPTION)
+def get_tool(call: ApiView, tool: str) -> Any:
+    """Return a tool's full definition."""
+    described = _describe(call, tool)
+    return described.as_json(call.effects.catalogue().exposed_name(described.tool.tool))
 
 
-def _describe(view: ApiView, tool: str) -> ToolDescription:
-    return run_coroutine(flow.describe_tool, view.effects, view.caller, tool)
+@Operation(
+    "GET tools/<path:tool>/related/",
+    SEARCH,
+    in_groups=True,
+    answers=describe_object({"tool": _TEXT, "relations": _DESCRIPTION["properties"]["relations"]}),
+)
+def list_related_tools(call: ApiView, tool: str) -> Any:
+    """Return how a tool is related to others, strongest first."""
+    described = _describe(call, tool)
+    relations = [dict(relation) for relation in described.relations]
+    return {"tool": described.tool.tool, "relations": relations}
 
 
-def _matches(tool: CatalogueTool, wanted: dict[str, str]) -> bool:
+@Operation(
+    "GET tools/<path:tool>/alternatives/",
+    SEARCH,
+    in_groups=True,
+    answers=describe_object({"tool": _TEXT, "alternatives": {"type": "array", "items": _TEXT}}),
+)
+def list_alternative_tools(call: ApiView, tool: str) -> Any:
+    """Return the ids of tools that can replace a tool, best first."""
+    described = _describe(call, tool)
+    return {"tool": described.tool.tool, "alternatives": list(described.alternatives)}
+
+
+def _search(call: ApiView, given: dict[str, Any]) -> Any:
+    checked = arguments.check_arguments(meta_tools.SEARCH, given)
+    wanted = arguments.read_find_request(checked)
+    return run_coroutine(flow.find_tools, call.effects, call.caller, wanted).as_json()
+
+
+def _describe(call: ApiView, tool: str) -> ToolDescription:
+    return run_coroutine(flow.describe_tool, call.effects, call.caller, tool)
+
+
+def find_state(tool: CatalogueTool) -> str:
+    """Return a tool's state in a word: `disabled`, whatever else it is, if an admin did that."""
+    return tool.state if tool.enabled else "disabled"
+
+
+def has_values(tool: CatalogueTool, wanted: Mapping[str, str]) -> bool:
+    """Whether a tool has some values of `FILTERS`."""
     values = {
         "server": tool.server,
         "category": tool.category,
-        "state": _find_state(tool),
+        "state": find_state(tool),
         "danger": tool.danger.value,
     }
     return all(values[name] == value for name, value in wanted.items())
-
-
-def _find_state(tool: CatalogueTool) -> str:
-    return tool.state if tool.enabled else "disabled"
 
 
 def _make_item(name_tool: Callable[[str], str]) -> Callable[[CatalogueTool], dict[str, Any]]:
@@ -164,7 +160,7 @@ def _make_item(name_tool: Callable[[str], str]) -> Callable[[CatalogueTool], dic
             "description": strip_invisible(tool.description)[:MAX_DESCRIPTION],
             "server": tool.server,
             "category": tool.category,
-            "state": _find_state(tool),
+            "state": find_state(tool),
             "danger": tool.danger.value,
             "tokens": tool.token_count,
         }

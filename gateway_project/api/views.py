@@ -47,15 +47,12 @@ from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues, p
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.surrogates import find_lone_surrogate
 from gateway_project.mcp.http.names import AllowedNames, load_allowed_names
+from tools.visibility import Visibility
 
 READING: Final = frozenset({"GET", "HEAD"})
 MAX_LISTED_FIELDS: Final = 10
 _PER_MINUTE: Final = RateLimiter(settings.FOREGATE.api_per_minute, MINUTE_S)
 _PER_DAY: Final = RateLimiter(settings.FOREGATE.api_per_day, DAY_S)
-
-
-ItemSerializer = type[serializers.Serializer[Any]] | Callable[[Any], Any]
-"""What makes JSON of an item of a list."""
 
 
 class _AnsweredBefore(Exception):
@@ -98,10 +95,11 @@ class ApiView(APIView):
 
     Attributes:
         scopes: The scope that each method needs; a method without one is not served.
-        serves_groups: Whether callers limited to a tool group may use it: everything in its
-            answers is then of tools of the group alone.
+        serves_groups: Whether callers limited to a tool group may use it.
+        given: The validated body, of an operation that says what it takes.
     """
 
+    given: dict[str, Any]
     scopes: ClassVar[Mapping[str, str]] = {}
     serves_groups: ClassVar[bool] = False
     authentication_classes = (BearerAuthentication, ConsoleSession)
@@ -127,6 +125,11 @@ class ApiView(APIView):
             NotReady: If the gateway cannot serve requests now.
         """
         return runtime.load_effects(self.request._request)
+
+    @cached_property
+    def visibility(self) -> Visibility:
+        """What the caller may know of."""
+        return Visibility(catalogue=self.effects.catalogue(), caller=self.caller)
 
     @cached_property
     def payload_sealer(self) -> Sealer:
@@ -184,23 +187,29 @@ class ApiView(APIView):
         given.is_valid(raise_exception=True)
         return dict(given.validated_data)
 
-    def answer_rows(self, rows: QuerySet[Any], item: ItemSerializer, **order: Any) -> Response:
+    def answer_rows(
+        self, rows: QuerySet[Any], make_item: Callable[[Any], Any], **order: Any
+    ) -> Response:
         """Return a page of rows.
 
         Args:
             rows: Filtered rows.
-            item: Serializer of one, or a function that makes its JSON.
+            make_item: Makes JSON of one.
             order: Of `paginate_rows`.
         """
         page = paginate_rows(self.request, rows, **order)
-        return Response(page.as_json(self.request, _make_serializing(item)))
+        return Response(page.as_json(self.request, make_item))
 
     def answer_sorted(
-        self, items: Iterable[Any], item: ItemSerializer, *, key: Callable[[Any], tuple[str, ...]]
+        self,
+        items: Iterable[Any],
+        make_item: Callable[[Any], Any],
+        *,
+        key: Callable[[Any], tuple[str, ...]],
     ) -> Response:
         """Return a page of items in memory, which are sorted by their unique keys."""
         page = paginate_sorted(self.request, items, key=key)
-        return Response(page.as_json(self.request, _make_serializing(item)))
+        return Response(page.as_json(self.request, make_item))
 
     def check_unchanged(self, current: Any) -> None:
         """Check `If-Match` against what a GET of the same address returns now.
@@ -314,12 +323,6 @@ class ApiView(APIView):
         if isinstance(begun, StoredResponse):
             raise _AnsweredBefore(begun)
         self._pending = begun
-
-
-def _make_serializing(item: ItemSerializer) -> Callable[[Any], Any]:
-    if isinstance(item, type):
-        return lambda row: item(row).data
-    return item
 
 
 def _make_stored(response: Response) -> StoredResponse:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from gateway_project.access.roles import ADMINISTER
-from gateway_project.api.description import describe_list
+from gateway_project.api.operations import Operation
 from gateway_project.api.views import ApiView
 from gateway_project.use_cases import curate_webhooks
 from gateway_project.webhooks import store
@@ -61,6 +56,11 @@ class SavedWebhookSerializer(WebhookSerializer):
         help_text="Key of its signatures, shown only now; empty: it was not renewed"
     )
 
+    def to_representation(self, instance: tuple[Any, str]) -> Any:
+        """Return a row and its secret, as they were saved."""
+        row, secret = instance
+        return {**WebhookSerializer(row).data, "secret": secret}
+
 
 class DeliverySerializer(serializers.Serializer[Any]):
     """An event that a webhook receives."""
@@ -81,127 +81,84 @@ class QueuedTestSerializer(serializers.Serializer[Any]):
     delivery = serializers.IntegerField()
 
 
-class WebhookListView(ApiView):
-    """Webhooks of the caller's team; superusers see all."""
-
-    scopes: ClassVar = {"GET": ADMINISTER, "POST": ADMINISTER}
-
-    @describe_list("list_webhooks", WebhookSerializer, "webhooks")
-    def get(self, _request: Request) -> Response:
-        """List webhooks by name."""
-        found = sorted(curate_webhooks.select_webhooks(self.caller), key=lambda row: str(row.name))
-        return self.answer_sorted(found, WebhookSerializer, key=lambda row: (row.name,))
-
-    @extend_schema(
-        operation_id="add_webhook",
-        request=WebhookSerializer,
-        responses={201: SavedWebhookSerializer},
-        examples=[
-            OpenApiExample(
-                "webhook",
-                value={
-                    "name": "ops",
-                    "url": "https://hooks.example.com/foregate",
-                    "events": ["approval.waiting", "run.failed"],
-                },
-                request_only=True,
-            )
-        ],
-    )
-    def post(self, _request: Request) -> Response:
-        """Register a webhook; its secret is shown only now."""
-        given = self.read_body(WebhookSerializer)
-        saved = curate_webhooks.save_webhook(
-            self.caller, _read_values(given), sealer=self.secret_sealer
-        )
-        return Response(
-            _saved_to_json(saved), HTTPStatus.CREATED, headers={"Cache-Control": "no-store"}
-        )
+@Operation("GET webhooks/", ADMINISTER, answers=WebhookSerializer, plural="webhooks", order="name")
+def list_webhooks(call: ApiView) -> Any:
+    """List webhooks by name."""
+    return list(curate_webhooks.select_webhooks(call.caller))
 
 
-class WebhookView(ApiView):
-    """One webhook."""
-
-    scopes: ClassVar = {"GET": ADMINISTER, "PATCH": ADMINISTER, "DELETE": ADMINISTER}
-
-    @extend_schema(operation_id="get_webhook", responses=WebhookSerializer)
-    def get(self, _request: Request, pk: int) -> Response:
-        """Return a webhook."""
-        return Response(WebhookSerializer(curate_webhooks.find_webhook(self.caller, pk)).data)
-
-    @extend_schema(
-        operation_id="change_webhook",
-        request=WebhookChangeSerializer(partial=True),
-        responses=SavedWebhookSerializer,
-    )
-    def patch(self, _request: Request, pk: int) -> Response:
-        """Change a webhook, or give it a new secret."""
-        before = WebhookSerializer(curate_webhooks.find_webhook(self.caller, pk)).data
-        given = self.read_body(WebhookChangeSerializer, partial=True)
-        self.check_unchanged(before)
-        values = _read_values(given)
-        saved = curate_webhooks.save_webhook(
-            self.caller,
-            values,
-            pk=pk,
-            renews_secret=given.get("renew_secret", False),
-            sealer=self.secret_sealer,
-        )
-        return Response(_saved_to_json(saved), headers={"Cache-Control": "no-store"})
-
-    @extend_schema(operation_id="delete_webhook", responses={204: None})
-    def delete(self, _request: Request, pk: int) -> Response:
-        """Delete a webhook with its deliveries."""
-        self.check_unchanged(WebhookSerializer(curate_webhooks.find_webhook(self.caller, pk)).data)
-        curate_webhooks.delete_webhook(self.caller, pk)
-        return Response(status=HTTPStatus.NO_CONTENT)
+@Operation(
+    "POST webhooks/",
+    ADMINISTER,
+    takes=WebhookSerializer,
+    answers=SavedWebhookSerializer,
+    status=201,
+    is_secret=True,
+    examples={
+        "webhook": {
+            "name": "ops",
+            "url": "https://hooks.example.com/foregate",
+            "events": ["approval.waiting", "run.failed"],
+        }
+    },
+)
+def add_webhook(call: ApiView) -> Any:
+    """Register a webhook; its secret is shown only now."""
+    return _save(call)
 
 
-class DeliveryListView(ApiView):
-    """Deliveries to a webhook, sent or due."""
-
-    scopes: ClassVar = {"GET": ADMINISTER}
-
-    @describe_list("list_webhook_deliveries", DeliverySerializer, "deliveries")
-    def get(self, _request: Request, pk: int) -> Response:
-        """List deliveries of the last 30 days, newest first."""
-        curate_webhooks.find_webhook(self.caller, pk)
-        return self.answer_rows(store.select_deliveries(pk), DeliverySerializer)
+@Operation("GET webhooks/<int:pk>/", ADMINISTER, answers=WebhookSerializer)
+def get_webhook(call: ApiView, pk: int) -> Any:
+    """Return a webhook."""
+    return curate_webhooks.find_webhook(call.caller, pk)
 
 
-class DeliveryRetryView(ApiView):
-    """Further attempts of a delivery."""
-
-    scopes: ClassVar = {"POST": ADMINISTER}
-
-    @extend_schema(operation_id="retry_webhook_delivery", request=None, responses={202: None})
-    def post(self, _request: Request, pk: int, delivery: int) -> Response:
-        """Have a running process send once more what was given up."""
-        curate_webhooks.retry_delivery(self.caller, pk, delivery, at=timezone.now())
-        return Response(status=HTTPStatus.ACCEPTED)
-
-
-class WebhookTestView(ApiView):
-    """Tests of a webhook."""
-
-    scopes: ClassVar = {"POST": ADMINISTER}
-
-    @extend_schema(
-        operation_id="test_webhook", request=None, responses={202: QueuedTestSerializer}
-    )
-    def post(self, _request: Request, pk: int) -> Response:
-        """Have a running process send a test; its delivery tells the outcome."""
-        delivery = curate_webhooks.send_test(self.caller, pk, at=timezone.now())
-        return Response({"delivery": delivery}, HTTPStatus.ACCEPTED)
+@Operation(
+    "PATCH webhooks/<int:pk>/",
+    ADMINISTER,
+    takes=WebhookChangeSerializer,
+    answers=SavedWebhookSerializer,
+    is_secret=True,
+    current=get_webhook,
+)
+def change_webhook(call: ApiView, pk: int) -> Any:
+    """Change a webhook, or give it a new secret."""
+    return _save(call, pk=pk, renews_secret=call.given.pop("renew_secret", False))
 
 
-def _read_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the valid columns that were given, with the name of the team."""
-    values = {name: value for name, value in given.items() if name != "renew_secret"}
+@Operation("DELETE webhooks/<int:pk>/", ADMINISTER, current=get_webhook)
+def delete_webhook(call: ApiView, pk: int) -> None:
+    """Delete a webhook with its deliveries."""
+    curate_webhooks.delete_webhook(call.caller, pk)
+
+
+@Operation(
+    "GET webhooks/<int:pk>/deliveries/",
+    ADMINISTER,
+    answers=DeliverySerializer,
+    plural="deliveries",
+)
+def list_webhook_deliveries(call: ApiView, pk: int) -> Any:
+    """List deliveries of the last 30 days, newest first."""
+    curate_webhooks.find_webhook(call.caller, pk)
+    return store.select_deliveries(pk)
+
+
+@Operation("POST webhooks/<int:pk>/deliveries/<int:delivery>/retry/", ADMINISTER, status=202)
+def retry_webhook_delivery(call: ApiView, pk: int, delivery: int) -> None:
+    """Have a running process send once more what was given up."""
+    curate_webhooks.retry_delivery(call.caller, pk, delivery, at=timezone.now())
+
+
+@Operation("POST webhooks/<int:pk>/test/", ADMINISTER, answers=QueuedTestSerializer, status=202)
+def test_webhook(call: ApiView, pk: int) -> Any:
+    """Have a running process send a test; its delivery tells the outcome."""
+    return {"delivery": curate_webhooks.send_test(call.caller, pk, at=timezone.now())}
+
+
+def _save(call: ApiView, **options: Any) -> Any:
+    """Save the given values, with the name of the team in place of the team."""
+    values = call.given
     if "team" in values:
         values["team"] = values["team"]["name"]
-    return values
-
-
-def _saved_to_json(saved: curate_webhooks.SavedWebhook) -> dict[str, Any]:
-    return {**WebhookSerializer(saved.row).data, "secret": saved.secret}
+    return curate_webhooks.save_webhook(call.caller, values, sealer=call.secret_sealer, **options)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from gateway_project.client_config import clients, tool_switches
 from gateway_project.client_config.clients import KeyRule, KeyUse
 from gateway_project.client_config.placeholders import NO_PLACEHOLDERS, PlaceholderTranslator
 from gateway_project.foundation import canonical
 from tools import definition
+from tools.registration import ServerRegistration
 from tools.tool_filter import ToolFilter
 from tools.upstream import remote_entry
 from tools.upstream.errors import UnsetVariable
@@ -35,49 +36,15 @@ _SECRET_NAME = re.compile(r"key|token|secret|password|credential", re.IGNORECASE
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfiguredServer:
+class ConfiguredServer(ServerRegistration):
     """One usable server of a configuration.
 
     Attributes:
-        name: Its key.
-        transport: Its transport.
-        command: Executable; may hold ${VAR}.
-        args: Arguments; may hold ${VAR}.
-        env: Environment; may hold ${VAR}.
-        cwd: Working folder; empty if not set.
-        url: URL of a remote server; may hold ${VAR}.
-        headers: Headers for a remote server; may hold ${VAR}.
-        signs_in: Whether the client signs in to it.
-        client_id: Manually registered OAuth client; empty if there is none.
-        client_secret: Secret of that client.
-        scopes: OAuth scopes to request, separated by spaces.
-        enabled: False if the client has it switched off.
-        tools: Which of its tools stay off.
-        connect_timeout_s: Longest that its start may take; None: not set.
-        call_timeout_s: Longest that a call may take; None: not set.
         is_project_local: Whether the file holds it for the requested project only.
-        extra: Keys that are not taken over.
         notes: Remarks for the user, one line each.
     """
 
-    name: str
-    transport: Literal["stdio", "http", "sse"] = "stdio"
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cwd: str = ""
-    url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    signs_in: bool = False
-    client_id: str = ""
-    client_secret: str = field(default="", repr=False)
-    scopes: str = ""
-    enabled: bool = True
-    tools: ToolFilter = field(default_factory=ToolFilter)
-    connect_timeout_s: float | None = None
-    call_timeout_s: float | None = None
     is_project_local: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def limit_tools(self, tools: ToolFilter) -> ConfiguredServer:
@@ -285,17 +252,17 @@ def _read_oauth_fields(value: Mapping[str, Any]) -> dict[str, Any]:
     oauth = value.get("oauth", value.get("auth", own))
     scopes = value.get("scopes", value.get("oauthScopes"))
     if not isinstance(oauth, dict) or oauth.get("enabled") is False:
-        return {"signs_in": True, "scopes": _read_scopes(scopes)} if scopes else {}
+        return {"authorization": "oauth", "oauth_scopes": _read_scopes(scopes)} if scopes else {}
     credentials = {
         field_name: next((oauth[key] for key in keys if isinstance(oauth.get(key), str)), "")
         for field_name, keys in (
-            ("client_id", ("clientId", "client_id", "CLIENT_ID")),
-            ("client_secret", ("clientSecret", "client_secret", "CLIENT_SECRET")),
+            ("oauth_client_id", ("clientId", "client_id", "CLIENT_ID")),
+            ("oauth_client_secret", ("clientSecret", "client_secret", "CLIENT_SECRET")),
         )
     }
     return {
-        "signs_in": True,
-        "scopes": _read_scopes(oauth.get("scopes", scopes)),
+        "authorization": "oauth",
+        "oauth_scopes": _read_scopes(oauth.get("scopes", scopes)),
         **credentials,
     }
 

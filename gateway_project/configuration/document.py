@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from gateway_project.configuration import fields
-from gateway_project.configuration.fields import Unfit, escape_step
-from gateway_project.configuration.sections import REQUIRED, SECTIONS, Field, Section
+from gateway_project.configuration import sections
+from gateway_project.configuration.sections import (
+    REQUIRED,
+    SECTIONS,
+    Field,
+    Section,
+    Unfit,
+    escape_step,
+)
 from gateway_project.foundation.text import shorten
 from graph.relations import SYMMETRIC_KINDS, RelationKind
 
@@ -111,7 +117,7 @@ def parse_document(value: Any) -> Document:
         problems.append(Problem("/format", f"must be {FORMAT!r}"))
     if value.get("version") != VERSION or isinstance(value.get("version"), bool):
         problems.append(Problem("/version", f"must be {VERSION}"))
-    for name in fields.closed(value, (*_HEAD, *SECTIONS)):
+    for name in sections.closed(value, (*_HEAD, *SECTIONS)):
         known = ", ".join(SECTIONS)
         problems.append(Problem(_shorten(escape_step(name)), f"unknown; there are {known}"))
     document = {
@@ -173,28 +179,28 @@ def find_dangling(whole: Document, wanted: Document) -> list[Problem]:
         wanted: The document that the problems point into.
     """
     names = {section: {key[0] for key in entries} for section, entries in whole.items()}
-    references = [
-        *(("servers", key, "team", one["team"], "teams") for key, one in whole["servers"].items()),
-        *(
-            ("tools", key, "category", one["category"], "categories")
-            for key, one in whole["tools"].items()
-        ),
-        *(
-            (section, key, "team", one["team"], "teams")
-            for section in ("tool_groups", "webhooks")
-            for key, one in whole[section].items()
-        ),
-        *(("budgets", key, "", key[0], "servers") for key in whole["budgets"]),
-        *(("grants", key, "team", key[1] or None, "teams") for key in whole["grants"]),
-    ]
     return [
         Problem(
             find_pointer(wanted, section, key) + (f"/{name}" if name else ""),
             f"names an entry that is not in {target}",
         )
-        for section, key, name, value, target in references
-        if value is not None and value not in names[target]
+        for section, entries in whole.items()
+        for key, entry in entries.items()
+        for name, value, target in _list_references(SECTIONS[section], key, entry)
+        if value and value not in names[target]
     ]
+
+
+def _list_references(
+    section: Section, key: Key, entry: Entry
+) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the names of other entries in an entry: its field, the name and its section."""
+    if section.names:
+        yield "", key[0], section.names
+    values = {**dict(zip(section.key, key, strict=False)), **entry}
+    for name, one in (*section.key.items(), *section.fields.items()):
+        if one.refers_to:
+            yield name, values[name], one.refers_to
 
 
 def _read_section(
@@ -258,7 +264,7 @@ def _read_entry(section: Section, item: Any, place: str, problems: list[Problem]
         problems.append(Problem(place, "must be an object"))
         return {}
     known = (*section.key, *section.fields)
-    for name in fields.closed(item, known):
+    for name in sections.closed(item, known):
         pointer = place + _shorten(escape_step(name))
         problems.append(Problem(pointer, f"unknown; there are {', '.join(known)}"))
     return _read_fields(section.fields, item, place, problems)

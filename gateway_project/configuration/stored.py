@@ -20,8 +20,7 @@ from gateway_project.configuration.document import (
     find_pointer,
     parse_document,
 )
-from gateway_project.configuration.fields import KEPT, escape_step
-from gateway_project.configuration.sections import SECTIONS
+from gateway_project.configuration.sections import KEPT, SECTIONS, escape_step
 from gateway_project.foundation.redaction import REDACTED
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.webhooks import store as webhooks

@@ -35,7 +35,7 @@ from oauthlib.oauth2.rfc6749.errors import (
 from gateway_project.access import audit, oauth_tokens, roles
 from gateway_project.access.callers import caller_for_user
 from gateway_project.access.throttle import Throttle, client_network
-from gateway_project.console.content_security import allow_form_redirect, allow_form_redirects
+from gateway_project.console.middleware import allow_form_redirect, allow_form_redirects
 from gateway_project.foundation import endpoint
 from gateway_project.foundation.caller import CLIENT_SCOPES, Caller
 from gateway_project.foundation.redirect_schemes import WEB_SCHEMES

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from gateway_project.console.content_security import allow_form_redirects
+from gateway_project.console.middleware import allow_form_redirects
 from gateway_project.console.site import caller_of
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller

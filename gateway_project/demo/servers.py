@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from decimal import Decimal
 from importlib import util
 from pathlib import Path
+from typing import Any
 
-from tools.store.servers import ServerRegistration
+from tools.registration import ServerRegistration
 
 DEMO_SOURCE = "demo"
 _NODE_FOLDERS = ("node/demo", ".venv/node/demo")
@@ -23,6 +24,7 @@ _NOTES_TEXT = """Foregate demonstration
 ======================
 This file is in the folder that the filesystem server may access.
 """
+UNFINISHED = "it has not finished"
 
 
 class DemoNotInstalled(Exception):
@@ -147,3 +149,38 @@ def prepare_repository(base: Path, home: Path) -> Path:
             check=True,
         )
     return repository
+
+
+def list_failures(report: dict[str, Any]) -> list[str]:
+    """Return which parts of a demonstration failed."""
+    intents, ahead = report["intents"], report["speculation"]
+    missed, refused = intents - report["found"], intents - report["called"]
+    parts = {
+        f"{missed} of {intents} tools were not found": missed,
+        f"{refused} of {intents} calls failed": refused,
+        "no workflow was suggested": not report["suggested"],
+        "the workflow did not succeed": not report["ran"],
+        "the intent was not run ahead": not ahead["ran_ahead"],
+        "the next call was never answered ahead": not ahead["served"],
+    }
+    return [part for part, has_failed in parts.items() if has_failed]
+
+
+def record_failure(home: Path, failure: str) -> None:
+    """Keep why the last demonstration failed; empty: it succeeded."""
+    path = _failure_path(home)
+    if failure:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(failure, encoding="utf-8")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def load_failure(home: Path) -> str:
+    """Return why the last demonstration failed; empty if it succeeded, or there was none."""
+    path = _failure_path(home)
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _failure_path(home: Path) -> Path:
+    return home / "demo" / "failure.txt"

@@ -12,7 +12,7 @@ from django.db import Error, connection
 
 from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
-from gateway_project.demo import outcome
+from gateway_project.demo import servers
 from gateway_project.diagnosis.finding import Finding, name_some
 from gateway_project.foundation.config import Config, ConfigurationError
 from gateway_project.foundation.database import find_write_obstacle
@@ -107,7 +107,7 @@ def _is_unusable_proxy(name: str, value: str) -> bool:
 
 def check_demonstration(config: Config) -> Iterator[Finding]:
     """Warn if the last demonstration failed or was interrupted."""
-    if failure := outcome.load_failure(config.home):
+    if failure := servers.load_failure(config.home):
         detail = (
             f"the last one failed: {failure}; repeat `make demo`, and if it fails again, "
             f"see {config.home}/logs"

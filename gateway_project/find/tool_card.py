@@ -143,7 +143,7 @@ def format_signature(schema: Mapping[str, Any]) -> str:
         ...            "required": ["path"]})
         'path: string, depth?: integer = 1'
     """
-    root = normalise(schema).schema
+    root = normalise(schema)
     fields = root.get("properties", {})
     required = _required_names(root.get("required"))
     ordered = sorted(fields, key=lambda name: name not in required)

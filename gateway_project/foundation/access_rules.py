@@ -1,7 +1,7 @@
 """Rules of the settings about people: who needs a second factor, and what groups give.
 
 Examples:
-    >>> sorted(parse_required("admin, superuser").roles)
+    >>> sorted(parse_required("admin, superuser"))
     ['admin', 'superuser']
     >>> rules = parse_group_rules("ops=operator; cn=data,dc=a=team:data; boss=team-admin:data")
     >>> rules.grant(["ops", "cn=data,dc=a"])
@@ -13,7 +13,7 @@ Examples:
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -25,23 +25,6 @@ EVERYBODY: Final = "everybody"
 MEMBER: Final = "member"
 TEAM_ADMIN: Final = "admin"
 _TEAM_PREFIXES: Final = {"team:": MEMBER, "team-admin:": TEAM_ADMIN}
-
-
-@dataclass(frozen=True, kw_only=True)
-class SecondFactorRule:
-    """Who needs a second factor.
-
-    Attributes:
-        is_for_everybody: Whether all users need one.
-        roles: Else those with one of these roles; `superuser` is one here.
-    """
-
-    is_for_everybody: bool = False
-    roles: frozenset[str] = frozenset()
-
-    def applies_to(self, held: Collection[str]) -> bool:
-        """Whether a user who holds these roles needs a second factor."""
-        return self.is_for_everybody or not self.roles.isdisjoint(held)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,20 +74,19 @@ class GroupRules:
         return frozenset(team for _, team, _ in self.teams)
 
 
-def parse_required(text: str) -> SecondFactorRule:
+def parse_required(text: str) -> frozenset[str]:
     """Parse who needs a second factor: roles separated by commas, or `everybody`.
 
     Raises:
         ValueError: If a name is neither.
     """
-    names = {name.strip() for name in text.split(",") if name.strip()}
-    known = {*ROLE_NAMES, SUPERUSER}
-    if unknown := names - known - {EVERYBODY}:
+    names = frozenset(filter(None, map(str.strip, text.split(","))))
+    if unknown := names.difference(ROLE_NAMES, (SUPERUSER, EVERYBODY)):
         raise ValueError(
             f"knows no {', '.join(sorted(unknown))}; it takes {', '.join(ROLE_NAMES)}, "
             f"{SUPERUSER} or {EVERYBODY}"
         )
-    return SecondFactorRule(is_for_everybody=EVERYBODY in names, roles=frozenset(names & known))
+    return names
 
 
 def parse_group_rules(text: str) -> GroupRules:

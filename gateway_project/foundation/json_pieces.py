@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
@@ -42,8 +44,7 @@ _COUNTED: Final = re.compile(
 )
 _TEXT: Final = re.compile(rb'(?>(?:[^"\\]++|\\.)*)', re.DOTALL)
 _NON_SPACE: Final = re.compile(rb"[^ \t\r\n]")
-_QUOTE, _COMMA, _COLON, _ESCAPE = b'"', b",", b":", b"\\"
-_WHITESPACE: Final = b" \t\r\n"
+_QUOTE, _COMMA, _COLON = b'"', b",", b":"
 _MARKER_BYTES: Final = 16
 
 
@@ -133,180 +134,137 @@ def _may_hold_more(document: bytes, max_values: int) -> bool:
     return False
 
 
-class _OpenContainer(NamedTuple):
+@dataclass(slots=True)
+class _OpenContainer:
     """An object or array that is open at the position of the scan.
 
     Attributes:
         is_object: Whether it is an object.
         start: Its offset in the document.
+        parsed_to: Offset up to which its members are in `value`.
+        value: Its members so far; None: it is parsed with the container that holds it.
     """
 
     is_object: bool
     start: int
+    parsed_to: int
+    value: Any = None
 
 
 class _PieceReader:
-    """Parses one document in pieces.
+    """Parses one document in pieces: some members of a container at a time.
 
-    `_stack` holds the containers that are open at the scan's position, `_piece_stack` those that
-    were open at the start of the current piece, and `_values` what has been parsed so far of each
-    of the latter. `_continuation_key` is the key under which an object of the next piece holds
-    the container that is still open in it; it is random for each document, so that no document
-    can contain it.
+    In a piece, a mark stands for the members that were parsed before, and one for a value that is
+    parsed by itself: a container that is cut, or a long text. So the parser sees every comma and
+    colon. The document is the only member of an array. Marks are random for each document, so
+    that no document can contain them.
     """
 
     def __init__(self, document: bytes, *, max_depth: int, allow_inf_nan: bool) -> None:
         self._document = document
         self._max_depth = max_depth
         self._allow_inf_nan = allow_inf_nan
-        self._stack: list[_OpenContainer] = []
-        self._piece_stack: list[_OpenContainer] = []
-        self._values: list[Any] = []
-        self._lowest_depth = 0
-        self._piece_start = 0
-        self._needs_member = False
-        self._continuation_key = secrets.token_hex(_MARKER_BYTES)
+        self._whole = _OpenContainer(is_object=False, start=-1, parsed_to=0, value=[])
+        self._stack = [self._whole]
+        self._last_cut = 0
+        self._mark = secrets.token_hex(_MARKER_BYTES)
 
     def read(self) -> Any:
         """Return the parsed value; pieces are cut as the scan proceeds."""
         document, position = self._document, 0
-        if document.lstrip(_WHITESPACE)[:1] not in (b"{", b"["):
-            return from_json(document, allow_inf_nan=self._allow_inf_nan)
         while position < len(document):
-            is_cut_due = position - self._piece_start >= PIECE_BYTES and bool(self._stack)
+            is_cut_due = position - self._last_cut >= PIECE_BYTES
             tokens = _STRUCTURAL_OR_COMMA if is_cut_due else _STRUCTURAL
-            end = max(self._piece_start, position) + PIECE_BYTES
+            end = position + PIECE_BYTES
             match = tokens.search(document, position, end)
             position = min(end, len(document)) if match is None else self._handle_token(match)
-        if self._stack:
+        if len(self._stack) > 1:
             raise ValueError("the document ends too soon")
-        return self._read_last_piece()
+        if self._whole.parsed_to == 0:
+            return from_json(document, allow_inf_nan=self._allow_inf_nan)
+        self._parse_members(self._whole, len(document), b"]")
+        if len(self._whole.value) != 1:
+            raise ValueError("it is not a single value")
+        return self._whole.value[0]
 
     def _handle_token(self, match: re.Match[bytes]) -> int:
         """Process one token, and return where to continue the scan."""
-        token, start = match[0], match.start()
+        token, start, end = match[0], match.start(), match.end()
         if token == _COMMA:
-            if _find_byte_before(self._document, start) in (b"", b",", *_OPENING):
-                raise ValueError("a comma follows nothing")
-            self._read_piece(start)
-            self._piece_start, self._needs_member = start + 1, True
+            self._cut_at_comma(start)
         elif token == _QUOTE:
             return self._skip_text(start)
         elif token in _OPENING:
-            self._stack.append(_OpenContainer(token == b"{", start))
             if len(self._stack) > self._max_depth:
                 raise ValueError(f"it is nested deeper than {self._max_depth} levels")
+            self._stack.append(_OpenContainer(token == b"{", start, end))
         elif token in _CLOSING:
-            if not self._stack:
+            inner = self._stack.pop()
+            if inner is self._whole:
                 raise ValueError("more is closed than was opened")
-            self._stack.pop()
-            self._lowest_depth = min(self._lowest_depth, len(self._stack))
-        return match.end()
+            if inner.value is not None:
+                self._parse_members(inner, end)
+                self._stack[-1].parsed_to = end
+        return end
+
+    def _cut_at_comma(self, start: int) -> None:
+        self._cut_holders()
+        inner = self._stack[-1]
+        self._parse_members(inner, start, b"}" if inner.is_object else b"]")
+        if not inner.value:
+            raise ValueError("a comma follows nothing")
 
     def _skip_text(self, start: int) -> int:
-        """Skip a text that has escapes or is long; return its end."""
+        """Skip a text that has escapes, or read one that is long; return its end."""
         end = _find_text_end(self._document, start)
-        after = _NON_SPACE.search(self._document, end)
-        next_byte = after[0] if after else b""
-        if end - start <= MAX_TEXT_PIECE or next_byte == _COLON or not self._stack:
+        if end - start <= MAX_TEXT_PIECE:
             return end
-        # End the piece with null in place of the text, and replace that afterwards.
-        self._read_piece(start, b"null")
-        text = "".join(_iterate_text_pieces(self._document, start + 1, end - 1))
-        holder, last = self._values[-1], self._stack[-1]
-        if last.is_object:
-            holder[self._find_key_before(start)] = text
+        after = _NON_SPACE.search(self._document, end)
+        if after is None or after[0] != _COLON:
+            self._cut_holders()
+            text = "".join(_iterate_text_pieces(self._document, start + 1, end - 1))
+            self._add_value(self._stack[-1], start, text)
+            self._stack[-1].parsed_to = end
+        return end
+
+    def _cut_holders(self) -> None:
+        """Have the innermost container, and all that hold it, be parsed by themselves."""
+        for holder, inner in pairwise(self._stack):
+            if inner.value is None:
+                inner.value = {} if inner.is_object else []
+                self._add_value(holder, inner.start, inner.value)
+
+    def _add_value(self, holder: _OpenContainer, start: int, value: Any) -> None:
+        """Add a value that begins at an offset to a container, and the members before it."""
+        if holder.is_object:
+            part = self._parse_members(holder, start, b'"%b"}' % self._mark.encode())
+            key = next(key for key, item in reversed(part.items()) if item == self._mark)
+            holder.value[key] = value
         else:
-            holder[-1] = text
-        if next_byte != _COMMA and next_byte not in _CLOSING:
-            raise ValueError("a text is followed by what cannot follow it")
-        self._needs_member = next_byte == _COMMA
-        self._piece_start = self._document.index(_COMMA, end) + 1 if self._needs_member else end
-        return self._piece_start
+            self._parse_members(holder, start, b'""]')
+            holder.value[-1] = value
 
-    def _read_piece(self, end: int, tail: bytes = b"") -> None:
-        """Parse the piece that ends here, and merge it into the open containers."""
-        base = max(min(self._lowest_depth, len(self._piece_stack)), 1) - 1
-        if not self._piece_stack:
-            part = self._parse_piece(b"", end, tail + self._build_suffix(0))
-            self._values = [part]
-            base = 0
-        else:
-            part = self._parse_piece(
-                self._build_prefix(base), end, tail + self._build_suffix(base)
-            )
-            self._merge_piece(base, part)
-            self._values = self._values[: base + 1]
-        self._track_open(base)
-        self._piece_stack = list(self._stack)
-        self._lowest_depth = len(self._stack)
+    def _parse_members(self, holder: _OpenContainer, end: int, tail: bytes = b"") -> Any:
+        """Parse the members of a container up to an offset, at which `tail` closes it.
 
-    def _read_last_piece(self) -> Any:
-        if not self._piece_stack:
-            return from_json(self._document, allow_inf_nan=self._allow_inf_nan)
-        self._merge_piece(0, self._parse_piece(self._build_prefix(0), len(self._document), b""))
-        return self._values[0]
-
-    def _parse_piece(self, before: bytes, end: int, after: bytes) -> Any:
-        piece = b"".join((before, self._document[self._piece_start : end], after))
+        Returns:
+            What was parsed now; it was added to the container's value.
+        """
+        is_continued = holder.parsed_to > holder.start + 1
+        head = b"{" if holder.is_object else b"["
+        if is_continued:
+            head += b'"%b":""' % self._mark.encode() if holder.is_object else b'""'
+        piece = b"".join((head, self._document[holder.parsed_to : end], tail))
         with pause_collection():
             part = from_json(piece, allow_inf_nan=self._allow_inf_nan)
             LONG_LIVED.add_all()  # collecting garbage among so many values would block all threads
+        if holder.is_object:
+            part.pop(self._mark, None)
+            holder.value.update(part)
+        else:
+            holder.value.extend(part[1:] if is_continued else part)
+        holder.parsed_to = self._last_cut = end
         return part
-
-    def _build_prefix(self, base: int) -> bytes:
-        """Return the bytes that reopen the containers a piece continues."""
-        member = b'{"%b":' % self._continuation_key.encode()
-        outer = (member if item.is_object else b"[" for item in self._piece_stack[base:-1])
-        return b"".join((*outer, b"{" if self._piece_stack[-1].is_object else b"["))
-
-    def _build_suffix(self, base: int) -> bytes:
-        """Return the bytes that close the containers which stay open after a piece."""
-        return b"".join(b"}" if item.is_object else b"]" for item in reversed(self._stack[base:]))
-
-    def _merge_piece(self, base: int, part: Any) -> None:
-        """Merge a parsed piece into the values parsed so far, from level `base` on."""
-        last = len(self._piece_stack) - 1
-        for level in range(base, last + 1):
-            value = self._values[level]
-            if isinstance(value, dict):
-                inner = part.pop(self._continuation_key) if level < last else None
-                value.update(part)
-            else:
-                inner = part[0] if level < last else None
-                value.extend(part[1:] if level < last else part)
-            if level == last and self._needs_member and not part:
-                raise ValueError("a comma is followed by nothing")
-            part = inner
-
-    def _track_open(self, base: int) -> None:
-        """Find the containers that a piece left open below a level: the last of each level."""
-        for level in range(base + 1, len(self._stack)):
-            holder, opened = self._values[level - 1], self._stack[level]
-            is_member = self._stack[level - 1].is_object
-            self._values.append(
-                holder[self._find_key_before(opened.start)] if is_member else holder[-1]
-            )
-
-    def _find_key_before(self, start: int) -> str:
-        """Return the key of the member whose value begins at `start`."""
-        colon = self._document.rindex(_COLON, 0, start)
-        end = self._document.rindex(_QUOTE, 0, colon)
-        quote = end
-        while True:
-            quote = self._document.rindex(_QUOTE, 0, quote)
-            if _count_escapes_before(self._document, quote) % 2 == 0:
-                return str(from_json(self._document[quote : end + 1]))
-
-
-def _find_byte_before(document: bytes, end: int) -> bytes:
-    """Return the last byte before `end` that is not whitespace; empty if there is none."""
-    while end > 0:
-        before = document[max(end - PIECE_BYTES, 0) : end].rstrip(_WHITESPACE)
-        if before:
-            return before[-1:]
-        end -= PIECE_BYTES
-    return b""
 
 
 def _find_text_end(document: bytes, start: int) -> int:
@@ -319,19 +277,6 @@ def _find_text_end(document: bytes, start: int) -> int:
         if document[end : end + 1] == _QUOTE:
             return end + 1
     raise ValueError("a text does not end")
-
-
-def _count_escapes_before(document: bytes, end: int) -> int:
-    """Return the number of consecutive backslashes right before `end`."""
-    if document[end - 1 : end] != _ESCAPE:
-        return 0
-    start = end
-    while True:
-        before = document[max(start - PIECE_BYTES, 0) : start]
-        left = len(before.rstrip(_ESCAPE))
-        start -= len(before) - left
-        if left or not before:
-            return end - start
 
 
 def _iterate_text_pieces(document: bytes, start: int, end: int) -> Iterator[str]:

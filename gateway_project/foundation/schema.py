@@ -17,14 +17,13 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from gateway_project.foundation import schema_checks, schema_fits, schema_problems
-from gateway_project.foundation.schema_normalise import MAX_DEPTH, NormalisedSchema, normalise
+from gateway_project.foundation.schema_normalise import MAX_DEPTH, normalise
 from gateway_project.foundation.schema_problems import ArgumentProblem
 from gateway_project.foundation.schema_steps import StepBudget, StepBudgetExceeded
-from gateway_project.foundation.schema_validation import BrokenReference, Validation, Violation
+from gateway_project.foundation.schema_validation import Validation, Violation
 
 __all__ = [
     "ArgumentProblem",
-    "NormalisedSchema",
     "StepBudget",
     "StepBudgetExceeded",
     "UnusableSchema",
@@ -124,8 +123,6 @@ def validate_arguments(
             return tuple(islice(_iterate_problems(violations, steps), MAX_PROBLEMS))
     except RecursionError:
         raise UnusableSchema("the schema refers to itself without end") from None
-    except BrokenReference as error:  # in the target of a reference that is not a schema itself
-        raise UnusableSchema(f"the schema refers to what is not in it: {error}") from None
 
 
 def is_compiled(cache_key: str) -> bool:
@@ -230,7 +227,7 @@ def _compile_schema(published: Mapping[str, Any]) -> _CompiledSchema:
         UnusableSchema: If it exceeds a limit, or one of its references leads out of it.
     """
     _require_bounds(published)
-    normal = normalise(published).schema
+    normal = normalise(published)
     try:
         root = DRAFT202012.create_resource(normal)
         name = root.id() or ""
@@ -240,11 +237,6 @@ def _compile_schema(published: Mapping[str, Any]) -> _CompiledSchema:
         resolver.resolve_all(normal, scope)
     except ValueError as error:  # an identifier that is not a URI
         raise UnusableSchema(f"the schema has an invalid identifier: {error}") from None
-    except BrokenReference as error:
-        raise UnusableSchema(
-            f"the schema refers to {str(error)!r}, which is not in it; "
-            "references are never fetched"
-        ) from None
     return _CompiledSchema(
         schema=normal,
         targets=resolver.targets,
@@ -274,12 +266,9 @@ class _ReferenceResolver:
         """Resolve all references in a schema, and in what they lead to.
 
         Raises:
-            BrokenReference: If one leads nowhere; those behind a reference only when followed.
+            UnusableSchema: If one leads nowhere.
         """
-        self._resolve_within(schema, scope)
-        for target in self.targets.values():
-            if isinstance(target, BrokenReference):
-                raise target
+        self._pending.append((schema, scope))
         while self._pending:
             self._resolve_within(*self._pending.pop())
 
@@ -308,8 +297,10 @@ class _ReferenceResolver:
         try:
             target = scope.lookup(reference)
         except (Unresolvable, ValueError):
-            self.targets[part, keyword] = BrokenReference(reference)
-            return
+            raise UnusableSchema(
+                f"the schema refers to {reference!r}, which is not in it; "
+                "references are never fetched"
+            ) from None
         anchor = reference.rpartition("#")[2]
         if keyword == "$dynamicRef" and _get_dynamic_anchor(target.contents) == anchor:
             if _get_dynamic_anchor(self._root) == anchor:

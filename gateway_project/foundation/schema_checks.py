@@ -362,11 +362,6 @@ def _is_above(value: Any, limit: Any) -> bool:
     return not value <= limit
 
 
-def _accept_unchecked(*_: Any) -> Violations:
-    """Accept any value: the keyword is left to the server, or to when a hole is filled."""
-    return ()
-
-
 CHECKS: Final[Mapping[str, KeywordCheck]] = {
     "$dynamicRef": partial(_check_reference, "$dynamicRef"),
     "$ref": partial(_check_reference, "$ref"),

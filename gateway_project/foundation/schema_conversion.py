@@ -19,7 +19,6 @@ MAX_TEXT: Final = 200_000
 """Characters of a text that is read as JSON."""
 LEFT_OUT: Final = "left out"
 PASSED_ON: Final = "passed on"
-REPLACEMENT: Final = "\ufffd"
 
 Conversion = dict[str, str]
 """`pointer`, `from` and `to`, for the `_meta` of an answer."""

@@ -1,108 +1,69 @@
 """Normalises JSON Schema as published by servers to draft 2020-12.
 
 Servers publish Python's names of types, formats in place of types, older drafts and incomplete
-documents. Nothing is rejected: parts that cannot be interpreted accept anything, with a note.
+documents. Nothing is rejected: parts that cannot be interpreted accept anything.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gateway_project.foundation import schema_types
 
 MAX_DEPTH = 64
 """Levels of nesting that are interpreted; deeper parts accept anything."""
-MAX_NOTES = 20
-"""Notes kept for one schema; a document that causes more is broken throughout."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NormalisedSchema:
-    """A schema of draft 2020-12; its root describes an object if it is that of arguments.
-
-    Attributes:
-        schema: The schema; a new value that the caller may keep.
-        notes: What was guessed or dropped, in words; empty for a valid schema.
-    """
-
-    schema: dict[str, Any]
-    notes: tuple[str, ...]
-
-
-def normalise(schema: object, *, is_result: bool = False) -> NormalisedSchema:
+def normalise(schema: object, *, is_result: bool = False) -> dict[str, Any]:
     """Normalise the schema of a tool's arguments to draft 2020-12; never raises.
 
     Args:
         schema: The schema as published; any JSON value.
         is_result: Whether it describes a result, whose root need not be an object.
 
+    Returns:
+        A new schema that the caller may keep; that of arguments describes an object.
+
     Example:
-        >>> normalise({"type": "dict", "properties": {"n": {"type": "int"}}}).schema
+        >>> normalise({"type": "dict", "properties": {"n": {"type": "int"}}})
         {'type': 'object', 'properties': {'n': {'type': 'integer'}}}
-        >>> normalise(None).notes
-        ('the schema is not an object; any arguments are accepted',)
+        >>> normalise(None)
+        {'type': 'object'}
     """
-    position = _ReadPosition()
     if not isinstance(schema, Mapping):
-        if schema is not True:
-            position.add_note("the schema is not an object; any arguments are accepted")
-        return NormalisedSchema(schema={"type": "object"}, notes=tuple(position.notes))
-    root = _normalise_mapping(_wrap_bare_properties(schema, position), position)
+        return {"type": "object"}
+    root = _normalise_mapping(_wrap_bare_properties(schema), 0)
     if root.get("type") != "object" and not (is_result and "type" in root):
-        published_type = root.pop("type", "object")
-        if "object" not in published_type:
-            position.add_note("the root is not an object; arguments always are")
-        root = {"type": "object", **root}
-    return NormalisedSchema(schema=root, notes=tuple(position.notes))
+        root.pop("type", None)
+        return {"type": "object", **root}
+    return root
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ReadPosition:
-    """Depth of the reader, and its notes so far (in order, each once)."""
-
-    depth: int = 0
-    notes: dict[str, None] = field(default_factory=dict)
-
-    def add_note(self, text: str) -> None:
-        if len(self.notes) < MAX_NOTES:
-            self.notes[text] = None
-
-    def read_subschema(self, schema: object) -> dict[str, Any] | bool:
-        """Normalise a subschema one level below this position."""
-        return _normalise_subschema(schema, replace(self, depth=self.depth + 1))
-
-
-def _wrap_bare_properties(schema: Mapping[Any, Any], place: _ReadPosition) -> Mapping[Any, Any]:
+def _wrap_bare_properties(schema: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Recognise a root that lists its fields without `properties`."""
     has_no_keywords = schema and not (_KEYWORDS & schema.keys())
     if has_no_keywords and all(isinstance(value, Mapping) for value in schema.values()):
-        place.add_note("the root names its fields without `properties`")
         return {"type": "object", "properties": schema}
     return schema
 
 
-def _normalise_subschema(schema: object, place: _ReadPosition) -> dict[str, Any] | bool:
+def _normalise_subschema(schema: object, depth: int) -> dict[str, Any] | bool:
     if isinstance(schema, bool):
         return schema
-    if place.depth > MAX_DEPTH:
-        place.add_note(f"parts nested deeper than {MAX_DEPTH} levels accept anything")
-        return {}
     if isinstance(schema, str):
         schema = {"type": schema}
-    if not isinstance(schema, Mapping):
-        place.add_note("a part that is not a schema accepts anything")
+    if depth > MAX_DEPTH or not isinstance(schema, Mapping):
         return {}
-    return _normalise_mapping(schema, place)
+    return _normalise_mapping(schema, depth)
 
 
-def _normalise_mapping(schema: Mapping[Any, Any], place: _ReadPosition) -> dict[str, Any]:
+def _normalise_mapping(schema: Mapping[Any, Any], depth: int) -> dict[str, Any]:
     fixed: dict[str, Any] = {}
     for key, value in schema.items():
         if key in _READERS:
-            _READERS[key](key, value, fixed, place)
+            _READERS[key](key, value, fixed, depth + 1)
         elif isinstance(key, str) and key != "$schema":
             fixed[key] = value
     _convert_older_drafts(fixed)
@@ -110,18 +71,15 @@ def _normalise_mapping(schema: Mapping[Any, Any], place: _ReadPosition) -> dict[
     return fixed
 
 
-def _read_type(_: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
-    if isinstance(value, Mapping):
-        place.add_note("a `type` holds a whole schema")
-        inner = place.read_subschema(value)
+def _read_type(_: str, value: object, fixed: dict[str, Any], depth: int) -> None:
+    if isinstance(value, Mapping):  # a whole schema
+        inner = _normalise_subschema(value, depth)
         fixed.update(inner if isinstance(inner, dict) else {})
         return
     names = [
         schema_types.read_type_name(name)
         for name in (value if isinstance(value, list) else [value])
     ]
-    if not all(name.understood for name in names):
-        place.add_note(f"{str(value)[:40]!r} is not a type; anything is accepted there")
     if names and all(name.types for name in names):
         types = list(dict.fromkeys(kind for name in names for kind in name.types))
         fixed["type"] = types[0] if len(types) == 1 else types
@@ -129,14 +87,15 @@ def _read_type(_: str, value: object, fixed: dict[str, Any], place: _ReadPositio
             fixed.setdefault("format", names[0].format)
 
 
-def _read_properties(_: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+def _read_properties(_: str, value: object, fixed: dict[str, Any], depth: int) -> None:
     if isinstance(value, list) and all(_is_named(item) for item in value):
         value = {item["name"]: {k: v for k, v in item.items() if k != "name"} for item in value}
     if not isinstance(value, Mapping):
-        place.add_note("`properties` is not an object")
         return
     fields = {name: item for name, item in value.items() if isinstance(name, str)}
-    fixed["properties"] = {name: place.read_subschema(item) for name, item in fields.items()}
+    fixed["properties"] = {
+        name: _normalise_subschema(item, depth) for name, item in fields.items()
+    }
     marked = [  # drafts before 4 mark the property itself as required
         name
         for name, item in fields.items()
@@ -150,58 +109,49 @@ def _is_named(item: object) -> bool:
     return isinstance(item, Mapping) and isinstance(item.get("name"), str)
 
 
-def _read_required(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+def _read_required(key: str, value: object, fixed: dict[str, Any], _: int) -> None:
     if isinstance(value, bool):
         return
     names = _filter_strings([value] if isinstance(value, str) else value)
     if names or value == []:
         fixed[key] = list(dict.fromkeys([*fixed.get(key, []), *names]))
-    elif value is not None:
-        place.add_note("`required` is not a list of names")
 
 
-def _read_schema(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+def _read_schema(key: str, value: object, fixed: dict[str, Any], depth: int) -> None:
     if key == "items" and isinstance(value, list):  # drafts before 2020-12
-        _read_schema_list("prefixItems", value, fixed, place)
+        _read_schema_list("prefixItems", value, fixed, depth)
     else:
-        fixed[key] = place.read_subschema(value)
+        fixed[key] = _normalise_subschema(value, depth)
 
 
-def _read_schema_list(
-    key: str, value: object, fixed: dict[str, Any], place: _ReadPosition
-) -> None:
+def _read_schema_list(key: str, value: object, fixed: dict[str, Any], depth: int) -> None:
     if isinstance(value, list) and value:
-        fixed[key] = [place.read_subschema(item) for item in value]
-    else:
-        place.add_note(f"`{key}` is not a list of schemas")
+        fixed[key] = [_normalise_subschema(item, depth) for item in value]
 
 
-def _read_schema_map(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+def _read_schema_map(key: str, value: object, fixed: dict[str, Any], depth: int) -> None:
     if isinstance(value, Mapping):
         fixed[key] = {
-            name: place.read_subschema(v) for name, v in value.items() if isinstance(name, str)
+            name: _normalise_subschema(v, depth)
+            for name, v in value.items()
+            if isinstance(name, str)
         }
-    else:
-        place.add_note(f"`{key}` is not an object")
 
 
-def _read_dependencies(_: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
+def _read_dependencies(_: str, value: object, fixed: dict[str, Any], depth: int) -> None:
     """Split into `dependentRequired` and `dependentSchemas`, as draft 2019-09 did."""
     entries = dict(value) if isinstance(value, Mapping) else {}
     lists = {name: item for name, item in entries.items() if isinstance(item, list)}
     if lists:
-        _read_value("dependentRequired", lists, fixed, place)
-    if len(lists) < len(entries) or not isinstance(value, Mapping):
+        _read_value("dependentRequired", lists, fixed, depth)
+    if len(lists) < len(entries):
         rest = {name: item for name, item in entries.items() if name not in lists}
-        _read_schema_map("dependentSchemas", rest if entries else value, fixed, place)
+        _read_schema_map("dependentSchemas", rest, fixed, depth)
 
 
-def _read_value(key: str, value: object, fixed: dict[str, Any], place: _ReadPosition) -> None:
-    convert, form = _CONVERTERS[key]
-    converted = convert(value)
-    if converted is None:
-        place.add_note(f"`{key}` is {form}")
-    else:
+def _read_value(key: str, value: object, fixed: dict[str, Any], _: int) -> None:
+    converted = _CONVERTERS[key](value)
+    if converted is not None:
         fixed[key] = converted
 
 
@@ -267,30 +217,25 @@ def _convert_nullable(fixed: dict[str, Any]) -> None:
         fixed["enum"] = [*fixed["enum"], None]
 
 
-_NUMBER: Final = "not a number that fits"
-_CONVERTERS: Final[Mapping[str, tuple[Callable[[object], Any], str]]] = {
-    "dependentRequired": (_convert_name_lists, "not an object"),
-    "enum": (_convert_enum, "not a list of values"),
-    **dict.fromkeys(("minimum", "maximum"), (_parse_number, _NUMBER)),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), (_convert_exclusive, _NUMBER)),
-    "multipleOf": (_convert_divisor, _NUMBER),
+_CONVERTERS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "dependentRequired": _convert_name_lists,
+    "enum": _convert_enum,
+    **dict.fromkeys(("minimum", "maximum"), _parse_number),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _convert_exclusive),
+    "multipleOf": _convert_divisor,
     **dict.fromkeys(
         ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-        (_convert_count, "not a count"),
+        _convert_count,
     ),
-    **dict.fromkeys(("minContains", "maxContains"), (_convert_count, "not a count")),
+    **dict.fromkeys(("minContains", "maxContains"), _convert_count),
     **dict.fromkeys(
         ("$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "format", "pattern"),
-        (lambda value: value if isinstance(value, str) else None, "not text"),
+        lambda value: value if isinstance(value, str) else None,
     ),
-    "uniqueItems": (
-        lambda value: value if isinstance(value, bool) else None,
-        "neither true nor false",
-    ),
+    "uniqueItems": lambda value: value if isinstance(value, bool) else None,
 }
-"""Converter of a keyword's value, which returns None for one that cannot be interpreted, and what
-such a value is."""
-_KeywordReader = Callable[[str, object, dict[str, Any], _ReadPosition], None]
+"""Converter of a keyword's value; it returns None for one that cannot be interpreted."""
+_KeywordReader = Callable[[str, object, dict[str, Any], int], None]
 _KEYWORDS_BY_READER: Final[Mapping[_KeywordReader, tuple[str, ...]]] = {
     _read_type: ("type",),
     _read_properties: ("properties",),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 TYPES: Final = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
@@ -29,23 +28,19 @@ _FORMATS: Final[Mapping[str, str]] = {
     "timestamp": "date-time",
     "url": "uri",
 }
-_ANYTHING: Final = frozenset({"any", "mixed", "unknown", "enum", "*", ""})
 _HEAD: Final = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TypeName:
+class TypeName(NamedTuple):
     """The meaning of a type name.
 
     Attributes:
         types: Types of JSON Schema, in the order named; empty if anything is accepted.
         format: Format it implies, empty if none.
-        understood: False if the name is unknown, so that anything is accepted.
     """
 
     types: tuple[str, ...] = ()
     format: str = ""
-    understood: bool = True
 
 
 def read_type_name(name: object) -> TypeName:
@@ -56,12 +51,12 @@ def read_type_name(name: object) -> TypeName:
         ...  read_type_name("url").format)
         (('object',), ('integer', 'null'), 'uri')
         >>> read_type_name("zonk")
-        TypeName(types=(), format='', understood=False)
+        TypeName(types=(), format='')
     """
     if name is None:
         return TypeName(types=("null",))
     if not isinstance(name, str):
-        return TypeName(understood=False)
+        return TypeName()
     if name in TYPES:
         return TypeName(types=(name,))
     text = name.strip().lower().removeprefix("typing.")
@@ -83,21 +78,18 @@ def _split_union(text: str) -> list[str] | None:
 
 
 def _read_single(text: str) -> TypeName:
-    text = text.strip()
-    if text in _ANYTHING:
-        return TypeName()
-    head = _HEAD.match(text)
+    head = _HEAD.match(text.strip())
     word = head.group() if head else ""
     if word in _FORMATS:
         return TypeName(types=("string",), format=_FORMATS[word])
     if word in _NAMES:
         return TypeName(types=(_NAMES[word],))
-    return TypeName(understood=False)
+    return TypeName()
 
 
 def _join_union(parts: list[TypeName]) -> TypeName:
     if not all(part.types for part in parts):
-        return TypeName(understood=all(part.understood for part in parts))
+        return TypeName()
     types = dict.fromkeys(name for part in parts for name in part.types)
     formats = {part.format for part in parts if part.types == ("string",)}
     return TypeName(types=tuple(types), format=formats.pop() if len(formats) == 1 else "")

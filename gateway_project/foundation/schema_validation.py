@@ -44,10 +44,6 @@ _NON_MONOTONIC: Final = frozenset({"const", "contains", "enum", "if", "not", "un
 """Keywords by which filling a hole may make an invalid value valid."""
 
 
-class BrokenReference(Exception):
-    """A reference leads out of the schema."""
-
-
 @dataclass(kw_only=True, slots=True, eq=False)
 class Violation:
     """A value that does not satisfy a keyword.
@@ -83,8 +79,7 @@ class Validation:
 
     Args:
         checks: Check by keyword.
-        targets: Target of each reference, by the id of the subschema and the keyword; a
-            `BrokenReference` if there is none.
+        targets: Target of each reference, by the id of the subschema and the keyword.
         steps: Its budget.
         has_holes: Whether parts of the value may be `HOLE`, which fits everywhere: only violations
             that no value of a hole could solve are found. For a value with holes, `oneOf`
@@ -130,15 +125,8 @@ class Validation:
         return next(self._validate(instance, schema), None) is None
 
     def find_target(self, schema: Mapping[str, Any], keyword: str = "$ref") -> Any:
-        """Return the target of a reference in a subschema; True if it is left to the server.
-
-        Raises:
-            BrokenReference: If it leads out of the schema.
-        """
-        target = self._targets.get((id(schema), keyword), True)
-        if isinstance(target, BrokenReference):
-            raise target
-        return target
+        """Return the target of a reference in a subschema; True if it is left to the server."""
+        return self._targets.get((id(schema), keyword), True)
 
     def _validate(self, instance: Any, schema: Any) -> Iterator[Violation]:
         if not isinstance(schema, Mapping):

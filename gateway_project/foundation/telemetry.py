@@ -11,7 +11,6 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -139,24 +138,6 @@ memory_bytes = Gauge(
 def new_request_id() -> str:
     """Return a fresh random id of 16 hex digits."""
     return secrets.token_hex(REQUEST_ID_BYTES)
-
-
-@lru_cache(maxsize=1_000)
-def find_call_counter(server: str, outcome: str) -> Counter:
-    """Return the counter of a server's calls with an outcome; kept, as each look-up locks."""
-    return calls.labels(server, outcome)
-
-
-@lru_cache(maxsize=1_000)
-def find_call_timer(server: str) -> Histogram:
-    """Return the histogram of the duration of a server's calls."""
-    return call_seconds.labels(server)
-
-
-@lru_cache(maxsize=100)
-def find_http_counter(verb: str, status: int) -> Counter:
-    """Return the counter of HTTP requests of a method and a status."""
-    return http_requests.labels(verb, str(status))
 
 
 def current_request_id() -> str:

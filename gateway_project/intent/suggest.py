@@ -188,7 +188,7 @@ def rank_with_related(
     Raises:
         RankingUnavailable: If nothing can be ranked.
     """
-    from graph.suggestion.workflow.considered import find_considered
+    from graph.suggestion.workflow.excerpt import find_considered
 
     ranked = view.rank(reading, considered)
     further_tools = find_considered(

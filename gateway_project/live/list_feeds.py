@@ -17,8 +17,7 @@ from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.live.feed import Feed, encode_message
-from gateway_project.live.viewers import Viewer
+from gateway_project.live.feed import Feed, Viewer, encode_message
 from gateway_project.runs import run_json
 from tools.store import overview
 from tools.store.overview import ServerSummary

@@ -21,12 +21,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.live import feed as endings
-from gateway_project.live import relay
-from gateway_project.live.feed import Ending, Feed, ViewerEnded
-from gateway_project.live.hub import Hub, Seat
+from gateway_project.live.feed import Ending, Feed, ViewerEnded, load_viewer, read_session_key
+from gateway_project.live.hub import Deliver, Hub, Seat, relay_from_database, relay_from_layer
 from gateway_project.live.list_feeds import ApprovalsFeed, RunsFeed, ServersFeed, SpeculationsFeed
 from gateway_project.live.run_feed import RunFeed
-from gateway_project.live.viewers import load_viewer, read_session_key
 from gateway_project.mcp.http.names import AllowedNames
 
 LAYER_ALIAS: Final = "live"
@@ -223,8 +221,8 @@ def serve_by_protocol(http: ASGIApp, websocket: ASGIApp) -> ASGIApp:
     return serve
 
 
-def _choose_relay() -> Callable[[relay.Deliver], Awaitable[None]]:
+def _choose_relay() -> Callable[[Deliver], Awaitable[None]]:
     layer = get_channel_layer(LAYER_ALIAS)
     if layer is None:
-        return relay.relay_from_database
-    return partial(relay.relay_from_layer, layer)
+        return relay_from_database
+    return partial(relay_from_layer, layer)

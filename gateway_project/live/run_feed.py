@@ -22,8 +22,7 @@ from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import Notification
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.live.feed import UNKNOWN, Feed, encode_message
-from gateway_project.live.viewers import Viewer
+from gateway_project.live.feed import UNKNOWN, Feed, Viewer, encode_message
 from gateway_project.runs import run_json
 from gateway_project.runs.timeline import build_timeline
 from gateway_project.use_cases import control_run

@@ -11,20 +11,18 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from gateway_project import flow
-from gateway_project.access import callers
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import close_connections
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
-from gateway_project.management.refusals import refusing
-from gateway_project.management.teams import find_named_team
+from gateway_project.management.command import refusing
+from gateway_project.management.teams import make_caller
 from gateway_project.management.terminal import Terminal, open_terminal
 from gateway_project.readiness import NotReady
 from gateway_project.wiring import one_intent
 from graph.suggestion.binding.parameters import ParameterError
 from tools.embed.recipes import UnknownModel
 from tools.query_text import QueryError
-from tools.store import teams
 
 PIPED_WIDTH: Final = 120
 
@@ -62,13 +60,7 @@ def suggest_for_team(
         CommandError: If that fails; says what to do.
     """
     migrate.require_migrated()
-    caller = Caller(
-        user=callers.LOCAL_ADMIN,
-        team=find_named_team(team),
-        person=teams.find_private_team(callers.LOCAL_ADMIN),
-        scopes=frozenset({SCOPE_ALL}),
-        kind="command",
-    )
+    caller = make_caller(team)
     request = IntentRequest(intent=intent, parameters=parameters, mode="suggest")
     with refusing(NotReady, ParameterError, QueryError, UnknownModel):
         return asyncio.run(_handle_intent(caller, request))

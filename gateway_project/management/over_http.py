@@ -16,7 +16,7 @@ from gateway_project.foundation import stop_guard, telemetry
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.endpoint import ENDPOINT_PATH
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import refusing
 from gateway_project.mcp.attach.hosting import AttachOffer
 from gateway_project.mcp.http import access_log, address
 from gateway_project.mcp.http.address import AddressError, ListenAddress

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.management.base import CommandError
 
 from gateway_project.access import callers
+from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from graph.store import names
 from tools.store import teams
 
@@ -32,3 +33,18 @@ def find_owner(name: str | None) -> int | None:
     """
     team = find_named_team(name)
     return teams.find_private_team(callers.LOCAL_ADMIN) if team is None else team
+
+
+def make_caller(name: str | None) -> Caller:
+    """Return the local admin, acting for the named team.
+
+    Raises:
+        CommandError: If there is no such team.
+    """
+    return Caller(
+        user=callers.LOCAL_ADMIN,
+        team=find_named_team(name),
+        person=teams.find_private_team(callers.LOCAL_ADMIN),
+        scopes=frozenset({SCOPE_ALL}),
+        kind="command",
+    )

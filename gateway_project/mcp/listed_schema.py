@@ -85,7 +85,7 @@ def adapt_schema(published: Mapping[str, Any], *, is_result: bool = False) -> di
         >>> adapt_schema({"type": "object", "properties": {"a": True, "b": {"$ref": "#/$defs/B"}}})
         {'type': 'object', 'properties': {'a': {}, 'b': {}}}
     """
-    normal = normalise(published, is_result=is_result).schema
+    normal = normalise(published, is_result=is_result)
     pointers = _list_pointers(normal)
     for rounds_left in reversed(range(MAX_ROUNDS)):
         adapted = _adapt_part(normal, pointers)

@@ -1,12 +1,13 @@
-"""Runs, their summaries and their events as JSON, for commands and the API."""
+"""Runs, their summaries, events and approvals as JSON, for commands and the API."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from execution.changes import RunEvent
-from execution.view import RunSummary, RunView
+from execution.changes import WHOLE_TASK, RunEvent
+from execution.view import ApprovalView, RunSummary, RunView
+from gateway_project.foundation.text import strip_invisible
 from gateway_project.runs.answer import AnswerExtras, ApprovalLinkMaker, answer_to_json
 from gateway_project.runs.timeline import build_timeline
 
@@ -55,6 +56,24 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
         "task": event.task,
         "item": event.item,
         "data": dict(event.data),
+    }
+
+
+def approval_to_json(approval: ApprovalView) -> dict[str, Any]:
+    """Return an approval as JSON, without the arguments of the call."""
+    return {
+        "id": str(approval.id),
+        "run": str(approval.run),
+        "task": approval.task,
+        **({} if approval.item == WHOLE_TASK else {"item": approval.item}),
+        "tool": approval.tool,
+        "reason": strip_invisible(approval.reason),
+        "user": approval.user,
+        "status": approval.status,
+        "created_at": approval.created_at.isoformat(),
+        "expires_at": approval.expires_at.isoformat(),
+        "decided_by": approval.decided_by,
+        "decided_via": approval.decided_via,
     }
 
 

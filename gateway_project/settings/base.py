@@ -53,11 +53,11 @@ PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""  # our jobs are found by name, not b
 
 MIDDLEWARE = [
     "gateway_project.access.request_id.RequestIdMiddleware",
-    "gateway_project.console.content_security.ContentSecurityMiddleware",
+    "gateway_project.console.middleware.ContentSecurityMiddleware",
     "gateway_project.console.health.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "gateway_project.console.static_files.StaticFilesMiddleware",
-    "gateway_project.console.newer_database.NewerDatabaseMiddleware",
+    "gateway_project.console.middleware.StaticFilesMiddleware",
+    "gateway_project.console.middleware.NewerDatabaseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

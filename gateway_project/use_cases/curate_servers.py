@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
 
@@ -14,9 +15,10 @@ from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.use_cases.refusals import InvalidEntry
+from tools.registration import ServerRegistration
 from tools.store import overview, servers
 from tools.store.overview import ServerSummary
-from tools.store.servers import RegistrationResult, ServerRegistration, UnknownServerRow
+from tools.store.servers import RegistrationResult, UnknownServerRow
 from tools.upstream import remote_entry
 
 MAX_TIME_LIMIT_S: Final = 1e6
@@ -53,27 +55,9 @@ def make_registration(
         environ: The gateway's environment, whose variables entries may use.
         source: Where the entry comes from.
     """
-    return ServerRegistration(
-        name=entry.name,
-        transport=entry.transport,
-        command=entry.command,
-        args=entry.args,
-        env=entry.env,
-        cwd=entry.cwd,
-        url=entry.url,
-        headers=entry.headers,
-        private_network=remote_entry.is_private_host(entry.url, environ),
-        authorization="oauth" if entry.signs_in else None,
-        oauth_client_id=entry.client_id,
-        oauth_client_secret=entry.client_secret,
-        oauth_scopes=entry.scopes,
-        extra=entry.extra,
-        source=source,
-        enabled=entry.enabled,
-        tools=entry.tools,
-        connect_timeout_s=entry.connect_timeout_s,
-        call_timeout_s=entry.call_timeout_s,
-    )
+    values = {one.name: getattr(entry, one.name) for one in fields(ServerRegistration)}
+    values["private_network"] = remote_entry.is_private_host(entry.url, environ)
+    return ServerRegistration(**values | {"source": source})
 
 
 def find_server(caller: Caller, name: str, *, with_output: bool = False) -> ServerSummary:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -41,19 +40,6 @@ class TooManyTests(InvalidEntry):
         super().__init__(f"{MAX_TESTS} tests were sent in the last minute; try again in a minute")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SavedWebhook:
-    """A webhook as it was saved.
-
-    Attributes:
-        row: The row, with its team.
-        secret: Its secret, if it was made just now: it cannot be shown again. Empty otherwise.
-    """
-
-    row: Any
-    secret: str = ""
-
-
 def select_webhooks(caller: Caller) -> QuerySet[Any]:
     """Return the webhooks of the caller's team; superusers see all.
 
@@ -84,8 +70,10 @@ def save_webhook(
     pk: int | None = None,
     renews_secret: bool = False,
     sealer: Sealer,
-) -> SavedWebhook:
-    """Add a webhook, or change one.
+) -> tuple[Any, str]:
+    """Add a webhook, or change one; return its row and the secret that was made.
+
+    A new secret cannot be shown again; empty: none was made.
 
     Args:
         caller: The actor; unless a superuser, they save webhooks of the team they act for.
@@ -120,7 +108,7 @@ def save_webhook(
         audit.record_audit(
             caller, f"webhook.{verb}", row.name, detail={"changed": sorted(changed)}
         )
-    return SavedWebhook(row=row, secret=secret or "")
+    return row, secret or ""
 
 
 def delete_webhook(caller: Caller, pk: int) -> None:

@@ -22,7 +22,7 @@ from gateway_project.access import audit
 from gateway_project.access.roles import APPROVE, require_scope
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
-from learning.store import decisions
+from learning.store import events
 from tools.store import overview, teams
 
 DecisionChannel = Literal["console", "command", "elicitation", "api"]
@@ -125,7 +125,7 @@ def decide_approval(
                 "via": via,
             },
         )
-        decisions.record_person_decision(
+        events.record_person_decision(
             run=decided.run,
             tool=decided.tool,
             team=teams.find_contributor(decided.user, decided.team).owner,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -60,6 +61,11 @@ class ServerTest:
     output: tuple[str, ...] = ()
     duration_s: float = 0.0
 
+    @property
+    def tool_names(self) -> list[str]:
+        """Names of the listed tools."""
+        return [tool.name for tool in self.listing.tools] if self.listing else []
+
 
 def request_discovery(caller: Caller, names: Iterable[str]) -> tuple[str, ...]:
     """Request the discovery of servers by any running process, with audit entries.
@@ -100,40 +106,53 @@ async def try_servers(
         UnsealingFailed: If a server's environment cannot be opened.
     """
     _require_superuser(caller)
-    sealer = sealing.load_or_create_sealer(config.home)
     await run_in_database_thread(_record_tests, caller, names)
+    async with (
+        open_servers(config, names, with_disabled=True) as (pool, known),
+        TaskGroup() as reporting,
+    ):
+        stored_names = await run_in_database_thread(catalogue.load_tool_names, known)
+        reporter = reporting.create_task(_report_output(pool, known, on_output))
+        async with TaskGroup() as group:
+            tests = [
+                group.create_task(_try_server(pool, name, stored_names, limit_s=limit_s))
+                for name in known
+            ]
+        reporter.cancel()
+    return tuple(test.result() for test in tests)
+
+
+@asynccontextmanager
+async def open_servers(
+    config: Config, names: Collection[str] | None, *, with_disabled: bool = False
+) -> AsyncIterator[tuple[UpstreamPool, tuple[str, ...]]]:
+    """Connect to servers in order to list their tools, and yield the names of those there are.
+
+    Args:
+        config: Of the installation.
+        names: Of the servers; None: every enabled one.
+        with_disabled: Whether to connect to disabled ones too.
+
+    Raises:
+        UnsealingFailed: If a server's environment cannot be opened.
+    """
+    sealer = sealing.load_or_create_sealer(config.home)
     specs = await run_in_database_thread(
         servers.load_specs,
         sealer=sealer,
         connect_timeout_s=config.connect_timeout_s,
         call_timeout_s=config.call_timeout_s,
         names=names,
-        with_disabled=True,
-    )
-    stored_names = await run_in_database_thread(
-        catalogue.load_tool_names, [spec.name for spec in specs]
+        with_disabled=with_disabled,
     )
     rules = NetworkRules(allowed=parse_networks(config.allow_private))
     async with (
         make_remote_with_sign_ins(
             sealer=sealer, rules=rules, listing_user=callers.LOCAL_ADMIN
-        ) as (
-            remote,
-            _,
-        ),
+        ) as (remote, _),
         UpstreamPool(specs, remote=remote) as pool,
-        TaskGroup() as reporting,
     ):
-        reporter = reporting.create_task(
-            _report_output(pool, [spec.name for spec in specs], on_output)
-        )
-        async with TaskGroup() as group:
-            tests = [
-                group.create_task(_try_server(pool, spec.name, stored_names, limit_s=limit_s))
-                for spec in specs
-            ]
-        reporter.cancel()
-    return tuple(test.result() for test in tests)
+        yield pool, tuple(spec.name for spec in specs)
 
 
 async def _report_output(

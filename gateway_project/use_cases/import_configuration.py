@@ -59,10 +59,10 @@ from gateway_project.use_cases.import_graph import (
 )
 from gateway_project.use_cases.refusals import InvalidEntry
 from graph import refresh
-from graph.store import tool_lists
+from graph.store import names
+from tools.registration import ServerRegistration
 from tools.store import configuration, danger
 from tools.store.configuration import TeamInUse, UnknownToolRow
-from tools.store.servers import ServerRegistration
 
 LOCK: Final = "import of a configuration"
 LOCK_WAIT_S: Final = 30.0
@@ -104,6 +104,15 @@ class ImportedConfiguration:
     changes: tuple[Change, ...]
     left: tuple[Change, ...]
     conflicts: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it for a report, without secrets."""
+        return {
+            "imported": not self.dry_run,
+            "changes": [one.to_json() for one in self.changes],
+            "left": [one.to_json() for one in self.left],
+            "conflicts": list(self.conflicts),
+        }
 
 
 def export_configuration(
@@ -380,7 +389,7 @@ class _Application:
         if not changes:
             return
         present = []
-        listed = tool_lists.load_listed_tools()
+        listed = names.load_listed_tools()
         for change in changes:
             source, _, target = change.key
             missing = {source, target} - listed.keys()

@@ -12,18 +12,15 @@ from typing import Final
 import django.db
 
 from gateway_project import server_instructions
-from gateway_project.access import callers
-from gateway_project.foundation import sealing
 from gateway_project.foundation.advisory import AdvisoryLocks
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
+from gateway_project.use_cases.discover_servers import open_servers
 from graph import refresh
 from tools import discover as discovery
 from tools.discover import DiscoveryResult
-from tools.sign_in_store import make_remote_with_sign_ins
-from tools.store import catalogue, discoveries, postings, servers
-from tools.upstream.network import NetworkRules, parse_networks
+from tools.store import catalogue, discoveries, postings
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.uninterrupted import run_uninterrupted
 
@@ -64,28 +61,11 @@ async def refresh_catalogue(
     Raises:
         UnsealingFailed: If a server's environment cannot be opened.
     """
-    sealer = sealing.load_or_create_sealer(config.home)
     versions = await run_in_database_thread(discoveries.load_server_versions)
-    specs = await run_in_database_thread(
-        servers.load_specs,
-        sealer=sealer,
-        connect_timeout_s=config.connect_timeout_s,
-        call_timeout_s=config.call_timeout_s,
-        names=names,
-    )
-    rules = NetworkRules(allowed=parse_networks(config.allow_private))
-    async with (
-        make_remote_with_sign_ins(
-            sealer=sealer, rules=rules, listing_user=callers.LOCAL_ADMIN
-        ) as (
-            remote,
-            _,
-        ),
-        UpstreamPool(specs, remote=remote) as pool,
-    ):
+    async with open_servers(config, names) as (pool, known):
         found = await _discover_all(
             pool,
-            {spec.name: versions.get(spec.name) for spec in specs},
+            {name: versions.get(name) for name in known},
             approve_new=config.approve_new == "auto",
             on_done=on_done,
         )
@@ -93,7 +73,6 @@ async def refresh_catalogue(
     await run_in_database_thread(refresh.refresh_graph, now=datetime.now(UTC))
     shared = await run_in_database_thread(catalogue.load_shared_instructions)
     server_instructions.keep_instructions(config.home, shared)
-    known = {spec.name for spec in specs}
     return CatalogueRefresh(
         servers=found, unknown=tuple(name for name in names or () if name not in known)
     )

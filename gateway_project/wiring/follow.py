@@ -450,7 +450,6 @@ def _import_suggestion_modules() -> None:
     from graph import encode  # noqa: F401 - heavy
     from graph.suggestion.next_call import predict  # noqa: F401 - heavy
     from graph.suggestion.ranking import rank, tool_view  # noqa: F401 - heavy
-    from graph.suggestion.workflow import build, considered, excerpt  # noqa: F401 - heavy
 
 
 async def run_index(readiness: Readiness, index: SearchIndexCache) -> None:

@@ -34,8 +34,8 @@ from learning.sessions.registry import SessionRegistry
 from learning.sessions.team_models import NextCallModels
 from learning.sessions.word_vectors import WordVectors
 from learning.threshold_cache import ThresholdCache
-from learning.thresholds.named import make_policy
-from learning.thresholds.policy import Presets, ThresholdPolicy
+from learning.thresholds.named import ThresholdPolicy, make_policy
+from learning.thresholds.policy import Presets
 from tools import token_count
 from tools.embed.cache import CachedEmbedder
 from tools.search_index_cache import SearchIndexCache

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from execution.speculation.agreements import Agreements
-from execution.speculation.allowance import Allowance, AllowanceDependencies
+from execution.speculation.allowance import Allowance
 from execution.speculation.calls import OnSpeculationEnded
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.speculator import Speculator
@@ -84,12 +84,10 @@ def make_speculation(
         clock=time.monotonic,
     )
     allowance = Allowance(
-        AllowanceDependencies(
-            catalogue=lambda: current.snapshot.catalogue,
-            load_limits=partial(run_in_database_thread, agreement_store.load_limits),
-            reserve_money=_reserve_money,
-            settle_money=_settle_money,
-        )
+        catalogue=lambda: current.snapshot.catalogue,
+        load_limits=partial(run_in_database_thread, agreement_store.load_limits),
+        reserve_money=_reserve_money,
+        settle_money=_settle_money,
     )
     agreements = Agreements(
         load=partial(run_in_database_thread, agreement_store.load_agreements),

@@ -17,7 +17,6 @@ MAX_DEPTH = 8
 MAX_NAME = 120
 """Characters of a field's name; longer keys are skipped."""
 _BRANCH_KEYWORDS: Final = ("allOf", "anyOf", "oneOf")
-_ROOT: Final = "root"
 
 
 class SchemaField(NamedTuple):
@@ -71,12 +70,8 @@ def read_fields(schema: object) -> list[SchemaField]:
     """
     if not isinstance(schema, Mapping):
         return []
-    if schema.get("type") == "array":
-        wrapped = schema_normalise.normalise({"type": "object", "properties": {_ROOT: schema}})
-        root = wrapped.schema["properties"][_ROOT]
-    else:
-        root = schema_normalise.normalise(schema).schema
-    return _walk_schema(root)
+    is_array = schema.get("type") == "array"
+    return _walk_schema(schema_normalise.normalise(schema, is_result=is_array))
 
 
 def _walk_schema(root: Mapping[str, Any]) -> list[SchemaField]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,6 +15,9 @@ from tools.models import Team
 
 CHANGE_NOTICE: Final = "fitted"
 """Notification on the graph channel when a model has changed."""
+
+ModelRow = FittedModel
+"""A stored model, or one to be stored."""
 
 # A sum of hashes is independent of order, so rows need no sorting.
 _PATTERN_DIGESTS = """
@@ -41,25 +43,6 @@ LEFT JOIN tools_toolembedding e ON e.tool_id = t.id AND e.model = %(model)s
 WHERE t.state = 'active' AND t.enabled
 GROUP BY s.team_id
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelRow:
-    """A stored model.
-
-    Attributes:
-        team: The team it serves; None: all teams without runs of their own.
-        digest: Digest of the history it was fitted to.
-        content: The ranker, sealed.
-        figures: Sizes of the history it was fitted to.
-    """
-
-    team: int | None
-    digest: str
-    content: bytes
-    seconds: float = 0.0
-    peak_memory_mb: int = 0
-    figures: Mapping[str, Any]
 
 
 def load_wanted_digests(model: str, *, version: str) -> dict[int | None, str]:
@@ -132,34 +115,25 @@ def load_digest(team: int | None, model: str) -> str:
 
 def load_model(team: int | None, model: str) -> ModelRow | None:
     """Return the model that serves a team: its own, or else the shared one."""
-    row = _models_serving(team, model).first()
-    if row is None:
-        return None
-    return ModelRow(
-        team=row.team_id,
-        digest=row.digest,
-        content=bytes(row.content),
-        seconds=row.seconds,
-        peak_memory_mb=row.peak_memory_mb,
-        figures=row.figures,
-    )
+    found: ModelRow | None = _models_serving(team, model).first()
+    return found
 
 
-def store_model(fitted: ModelRow, *, model: str, at: datetime) -> bool:
+def store_model(fitted: ModelRow, *, at: datetime) -> bool:
     """Replace the model of a scope; return whether it was stored: not if the team was deleted.
 
     Every process is notified.
+
+    Args:
+        fitted: The new one; not stored yet.
+        at: When it was fitted.
     """
     values = {
-        "content": fitted.content,
-        "digest": fitted.digest,
-        "seconds": fitted.seconds,
-        "peak_memory_mb": fitted.peak_memory_mb,
-        "figures": dict(fitted.figures),
-        "refused": "",
-        "failure": "",
+        name: getattr(fitted, name)
+        for name in ("content", "digest", "seconds", "peak_memory_mb", "figures")
     }
-    return _store_values(fitted.team, model, values, at=at)
+    reset = {"refused": "", "failure": ""}
+    return _store_values(fitted.team_id, fitted.embedding_model, values | reset, at=at)
 
 
 def record_unfittable(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection, transaction
@@ -14,6 +13,7 @@ from pgvector import Vector
 
 from gateway_project.foundation.sealing import Sealer
 from graph.models import PatternEmbedding, PatternRun, WorkflowPattern
+from graph.patterns import PastRun
 from graph.store import binding_uses, writing
 from graph.store.binding_uses import BindingUse, TimedUses
 from tools.definition import make_storable
@@ -21,6 +21,7 @@ from tools.models import Team
 
 if TYPE_CHECKING:
     from graph.suggestion.intent.encoded import EncodedIntent
+    from graph.suggestion.intent.reading import IntentReading
 
 PatternKey = tuple[str, str]
 """Digests of an intent and of a workflow; identify a pattern within its team."""
@@ -56,34 +57,37 @@ DELETE FROM graph_workflowpattern WHERE id = ANY(%s) AND successes = 0 AND failu
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RunRow:
-    """A run, ready to be stored.
+class RecordableRun:
+    """A run that can be recorded.
 
     Attributes:
-        key: Unique in its team.
+        run: The run, with its tasks in an order that respects dependencies.
+        reading: Its intent.
         pattern_key: Digests of its intent and its workflow.
-        tasks: The workflow as stored, without values.
-        tools: Primary keys in the order they ran.
+        workflow: Its workflow as stored, without values.
         intent: The masked intent, sealed.
-        is_masked: Whether the text embedded as masked is the masked intent itself.
         encoded: The encoded intent; None if it is not embedded.
-        weight: How much it counts, in (0, 1]; see `PastRun`.
-        person: Who ran it; see `PastRun`.
         uses: Sources of its arguments.
     """
 
-    key: str
+    run: PastRun
+    reading: IntentReading
     pattern_key: PatternKey
-    tasks: Sequence[Mapping[str, Any]]
-    tools: tuple[int, ...]
+    workflow: Sequence[Mapping[str, Any]]
     intent: str
-    is_masked: bool
-    encoded: EncodedIntent | None
-    succeeded: bool
-    at: datetime
-    weight: float = 1.0
-    person: int | None = None
+    encoded: EncodedIntent | None = None
     uses: tuple[BindingUse, ...] = ()
+
+    @property
+    def teaches_bindings(self) -> bool:
+        """Whether bindings can be learned from its arguments."""
+        return self.run.succeeded and any(task.arguments for task in self.run.tasks)
+
+    @property
+    def masked_vector(self) -> Vector | None:
+        """What is stored in clear of its vectors: that of the masked intent, if nothing else."""
+        is_masked = self.reading.embedded_masked_text == self.reading.masked
+        return Vector(self.encoded.masked) if self.encoded is not None and is_masked else None
 
 
 class RecordedRuns(NamedTuple):
@@ -136,8 +140,8 @@ def load_embedded_patterns(
     return wanted.intersection(found)
 
 
-def record_rows(
-    rows: Sequence[RunRow], *, team: int | None, model: str, sealer: Sealer
+def record_complete_runs(
+    rows: Sequence[RecordableRun], *, team: int | None, model: str, sealer: Sealer
 ) -> RecordedRuns:
     """Store runs of a team, all or none.
 
@@ -157,7 +161,7 @@ def record_rows(
 
 
 def _record_in_transaction(
-    rows: Sequence[RunRow], *, team: int | None, model: str, sealer: Sealer
+    rows: Sequence[RecordableRun], *, team: int | None, model: str, sealer: Sealer
 ) -> RecordedRuns:
     by_key = {row.pattern_key: row for row in sorted(rows, key=lambda row: row.pattern_key)}
     patterns = _get_or_create_patterns(by_key, team=team)
@@ -166,7 +170,9 @@ def _record_in_transaction(
     _store_embeddings({row.pattern_key: row for row in new}, patterns, model=model, sealer=sealer)
     new_patterns = _add_counts(new, patterns)
     binding_uses.add_binding_uses(
-        [TimedUses(row.uses, row.at, row.person) for row in new], team=team, seal=sealer.seal
+        [TimedUses(row.uses, row.run.at, row.run.person) for row in new],
+        team=team,
+        seal=sealer.seal,
     )
     with connection.cursor() as cursor:  # of runs that another process has just recorded
         cursor.execute(_DELETE_UNUSED, [list(patterns.values())])
@@ -189,7 +195,7 @@ def _lock_patterns(team: int | None, keys: Collection[PatternKey]) -> dict[Patte
 
 
 def _get_or_create_patterns(
-    rows: Mapping[PatternKey, RunRow], *, team: int | None
+    rows: Mapping[PatternKey, RecordableRun], *, team: int | None
 ) -> dict[PatternKey, int]:
     while True:
         WorkflowPattern.objects.bulk_create(
@@ -198,11 +204,11 @@ def _get_or_create_patterns(
                     team=None if team is None else Team(pk=team),
                     intent_hash=row.pattern_key[0],
                     workflow_hash=row.pattern_key[1],
-                    tasks=make_storable(list(row.tasks)),
-                    tools=list(row.tools),
+                    tasks=make_storable(list(row.workflow)),
+                    tools=[task.tool for task in row.run.tasks],
                     intent=row.intent,
-                    first_seen_at=row.at,
-                    last_seen_at=row.at,
+                    first_seen_at=row.run.at,
+                    last_seen_at=row.run.at,
                 )
                 for row in rows.values()
             ],
@@ -214,9 +220,9 @@ def _get_or_create_patterns(
 
 
 def _insert_runs(
-    rows: Sequence[RunRow], patterns: Mapping[PatternKey, int], *, team: int | None
-) -> list[RunRow]:
-    by_key = {row.key: row for row in reversed(rows)}
+    rows: Sequence[RecordableRun], patterns: Mapping[PatternKey, int], *, team: int | None
+) -> list[RecordableRun]:
+    by_key = {row.run.key: row for row in reversed(rows)}
     with connection.cursor() as cursor:
         cursor.execute(
             _INSERT_RUNS,
@@ -224,15 +230,15 @@ def _insert_runs(
                 "team": team,
                 "keys": list(by_key),
                 "patterns": [patterns[row.pattern_key] for row in by_key.values()],
-                "succeeded": [row.succeeded for row in by_key.values()],
-                "ats": [row.at for row in by_key.values()],
+                "succeeded": [row.run.succeeded for row in by_key.values()],
+                "ats": [row.run.at for row in by_key.values()],
             },
         )
         return [by_key[key] for (key,) in cursor.fetchall()]
 
 
 def _store_embeddings(
-    rows: Mapping[PatternKey, RunRow],
+    rows: Mapping[PatternKey, RecordableRun],
     patterns: Mapping[PatternKey, int],
     *,
     model: str,
@@ -243,7 +249,7 @@ def _store_embeddings(
             PatternEmbedding(
                 pattern_id=patterns[key],
                 model=model,
-                vector=Vector(row.encoded.masked) if row.is_masked else None,
+                vector=row.masked_vector,
                 encoded=sealer.seal_bytes(row.encoded.to_bytes()),
             )
             for key, row in rows.items()
@@ -253,12 +259,12 @@ def _store_embeddings(
     )
 
 
-def _add_counts(new: Iterable[RunRow], patterns: Mapping[PatternKey, int]) -> int:
+def _add_counts(new: Iterable[RecordableRun], patterns: Mapping[PatternKey, int]) -> int:
     """Add the counts of runs; return how many patterns had no run before."""
-    by_pattern: dict[int, list[RunRow]] = defaultdict(list)
+    by_pattern: dict[int, list[PastRun]] = defaultdict(list)
     for row in new:
-        by_pattern[patterns[row.pattern_key]].append(row)
-    successes = [sum(row.succeeded for row in runs) for runs in by_pattern.values()]
+        by_pattern[patterns[row.pattern_key]].append(row.run)
+    successes = [sum(run.succeeded for run in runs) for runs in by_pattern.values()]
     with connection.cursor() as cursor:
         cursor.execute(
             _ADD_COUNTS,
@@ -270,11 +276,11 @@ def _add_counts(new: Iterable[RunRow], patterns: Mapping[PatternKey, int]) -> in
                     for runs, succeeded in zip(by_pattern.values(), successes, strict=True)
                 ],
                 "weights": [
-                    sum((row.weight for row in runs if row.succeeded), start=0.0)
+                    sum((run.weight for run in runs if run.succeeded), start=0.0)
                     for runs in by_pattern.values()
                 ],
-                "firsts": [min(row.at for row in runs) for runs in by_pattern.values()],
-                "lasts": [max(row.at for row in runs) for runs in by_pattern.values()],
+                "firsts": [min(run.at for run in runs) for runs in by_pattern.values()],
+                "lasts": [max(run.at for run in runs) for runs in by_pattern.values()],
             },
         )
         return sum(is_first for (is_first,) in cursor.fetchall())

@@ -106,7 +106,7 @@ class IntentVectorRecord:
     Attributes:
         intent_hash: Keyed hash of the text, as in its events.
         at: Unix time in seconds.
-        sealed: The vector, sealed (`learning.memory.intent_vectors`).
+        sealed: The vector, sealed (`learning.sessions.word_vectors`).
     """
 
     team: int | None

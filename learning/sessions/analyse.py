@@ -24,13 +24,13 @@ from execution.speculation.pending import (
 from execution.speculation.rules import AdmissibilityRules, is_known_to_read
 from execution.speculation.waste_budget import rank_dispatch
 from gateway_project.foundation.canonical import NotCanonicalizable
+from learning.episodes import Statement
 from learning.memory.event import EventOutcome
 from learning.sessions.session import (
     AnsweredCall,
     NextCallPrediction,
     Session,
     SessionAnalysis,
-    StatedWords,
 )
 from tools.visibility import Visibility
 
@@ -93,7 +93,7 @@ class AnalysisResult:
 
 def analyse_session(
     session: Session,
-    items: Iterable[StatedWords | AnsweredCall],
+    items: Iterable[Statement | AnsweredCall],
     *,
     model: NextCallModel | None,
     rules: AdmissibilityRules,
@@ -120,7 +120,7 @@ def analyse_session(
     taught: list[ObservedCall] = []
     resolved: list[ResolvedNextCall] = []
     for item in items:
-        if isinstance(item, StatedWords):
+        if isinstance(item, Statement):
             analysis.state.add_statement(item.text, item.found, item.planned)
         else:
             is_read_only = is_known_to_read(item.tool, rules, team=session.caller.team)

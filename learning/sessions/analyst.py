@@ -16,12 +16,11 @@ from execution.speculation.calls import NO_SPECULATION, SpeculativeCall
 from execution.speculation.provenance import read_sources
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.computing import run_in_worker_thread
+from learning.episodes import SessionCall, Statement
 from learning.memory.event import EventKind
-from learning.sessions import direct_calls
 from learning.sessions.analyse import add_predictions, analyse_session, close_analysis
-from learning.sessions.processor_budget import ProcessorBudget
-from learning.sessions.session import StatedWords
 from learning.sessions.team_models import SessionPart
+from tools.danger import Danger
 
 if TYPE_CHECKING:
     from execution.speculation.calls import Speculation
@@ -59,13 +58,13 @@ calls are read at most three times."""
 _CHANCE_DIGITS: Final = 4
 _MS_PER_S: Final = 1_000
 
-RecordWords = Callable[["Session", StatedWords], None]
+RecordWords = Callable[["Session", Statement], None]
 """Records what belongs to the words of a search or an intent."""
 
 log = structlog.get_logger(__name__)
 
 
-def _ignore_words(_session: Session, _words: StatedWords) -> None:
+def _ignore_words(_session: Session, _words: Statement) -> None:
     """Null implementation of `RecordWords`."""
 
 
@@ -162,9 +161,7 @@ class SessionAnalyst:
         if analysis is not None:
             self._record_resolved(session, close_analysis(analysis, at=self._clock()))
 
-    async def _analyse(
-        self, session: Session, items: Sequence[StatedWords | AnsweredCall]
-    ) -> None:
+    async def _analyse(self, session: Session, items: Sequence[Statement | AnsweredCall]) -> None:
         model, was_active_at = self._models.find_model(session.owner), session.active_at
         try:
             result, spent_s = await run_in_worker_thread(self._compute, session, items, model)
@@ -220,19 +217,19 @@ class SessionAnalyst:
     def _compute(
         self,
         session: Session,
-        items: Sequence[StatedWords | AnsweredCall],
+        items: Sequence[Statement | AnsweredCall],
         model: NextCallModel | None,
     ) -> tuple[AnalysisResult, float]:
         """Analyse a session and record what came out; return it with the processor time."""
         started = self._processor_clock()
         result = analyse_session(session, items, model=model, rules=self._rules())
         for item in items:
-            if isinstance(item, StatedWords):
+            if isinstance(item, Statement):
                 self._record_words(session, item)
         for taught in result.taught:
             self._record_observed(session, taught)
         if self._direct_use is not None:
-            direct_calls.pass_on(self._direct_use, session, items, result.taught)
+            pass_on(self._direct_use, session, items, result.taught)
         self._record_resolved(session, result.resolved)
         return result, self._processor_clock() - started
 
@@ -284,4 +281,90 @@ def _make_call(predicted: NextCallPrediction) -> SpeculativeCall:
         expected_s=None if call.p95_ms is None else call.p95_ms / _MS_PER_S,
         chance=call.chance,
         next_chance=call.next_chance,
+    )
+
+
+class ProcessorBudget:
+    """A token bucket of processor time; for one thread.
+
+    Work is not interrupted: what exceeds the budget is paid off before more is allowed.
+
+    Args:
+        share: Share of a core that may be used in the long run, in (0, 1].
+        burst_s: Processor seconds that may be used at once after a pause.
+        clock: Monotonic clock, in seconds.
+
+    Example:
+        >>> now = [0.0]
+        >>> budget = ProcessorBudget(share=0.1, burst_s=1.0, clock=lambda: now[0])
+        >>> budget.spend(1.5)
+        >>> budget.is_exhausted
+        True
+        >>> now[0] = 6.0
+        >>> budget.is_exhausted
+        False
+    """
+
+    def __init__(self, *, share: float, burst_s: float, clock: Callable[[], float]) -> None:
+        self._share = share
+        self._burst_s = burst_s
+        self._clock = clock
+        self._left_s = burst_s
+        self._at = clock()
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing may be used now."""
+        self._refill()
+        return self._left_s <= 0.0
+
+    def spend(self, seconds: float) -> None:
+        """Take processor time that was used."""
+        self._refill()
+        self._left_s -= seconds
+
+    def _refill(self) -> None:
+        now = self._clock()
+        self._left_s = min(self._burst_s, self._left_s + self._share * (now - self._at))
+        self._at = now
+
+
+def pass_on(
+    sink: DirectUse,
+    session: Session,
+    items: Iterable[Statement | AnsweredCall],
+    taught: Iterable[ObservedCall],
+) -> None:
+    """Pass on statements and calls in their order; calls of runs teach with their run.
+
+    Args:
+        sink: Takes them.
+        session: The session.
+        items: What it did.
+        taught: What each of the calls among these teaches, in the same order.
+    """
+    if session.run is not None:
+        return
+    results = iter(taught)
+    for item in items:
+        if isinstance(item, Statement):
+            sink.add_statement(session.key, session.caller.contributor, item)
+            continue
+        observation = next(results).observation
+        if not item.is_task:
+            sink.add_call(
+                session.key, session.caller.contributor, _describe_call(item), observation
+            )
+
+
+def _describe_call(answered: AnsweredCall) -> SessionCall:
+    duration_s = answered.duration_s + answered.saved_s
+    return SessionCall(
+        tool=answered.tool.tool,
+        pk=answered.tool.pk,
+        at=answered.at - duration_s,
+        duration_s=duration_s,
+        succeeded=not answered.is_error,
+        is_read_only=answered.tool.danger is Danger.READ,
+        arguments=answered.arguments or {},
     )

@@ -18,6 +18,7 @@ from execution.snapshot import bind_run_session, compute_run_session, find_sessi
 from execution.speculation.calls import SpeculationEnd
 from gateway_project.foundation import json_size, telemetry
 from gateway_project.foundation.canonical import NotCanonicalizable
+from learning.episodes import Statement
 from learning.memory.context import (
     ComputeDigest,
     Context,
@@ -32,7 +33,6 @@ from learning.sessions.session import (
     MAX_WAITING,
     AnsweredCall,
     Session,
-    StatedWords,
 )
 from tools.query_text import MAX_CHARS
 
@@ -176,7 +176,7 @@ class SessionRegistry(SessionMemory):
         )
         self._let_wait(
             session,
-            StatedWords(query[:MAX_KEPT_WORDS], words_hash, hits, is_intent=False, at=at),
+            Statement(text=query[:MAX_KEPT_WORDS], words_hash=words_hash, found=hits, at=at),
         )
 
     def record_intent(self, caller: Caller, answered: AnsweredIntent) -> None:
@@ -198,10 +198,10 @@ class SessionRegistry(SessionMemory):
         )
         self._let_wait(
             session,
-            StatedWords(
-                answered.text[:MAX_KEPT_WORDS],
-                words_hash,
-                answered.found,
+            Statement(
+                text=answered.text[:MAX_KEPT_WORDS],
+                words_hash=words_hash,
+                found=answered.found,
                 is_intent=True,
                 at=at,
                 planned=answered.planned,
@@ -298,9 +298,7 @@ class SessionRegistry(SessionMemory):
         """Return the session of a caller; None: it is not remembered."""
         return self._sessions.get(caller.session_key)
 
-    def take_idle(
-        self, *, idle_s: float
-    ) -> list[tuple[Session, deque[StatedWords | AnsweredCall]]]:
+    def take_idle(self, *, idle_s: float) -> list[tuple[Session, deque[Statement | AnsweredCall]]]:
         """Return the sessions with something to analyse that were silent for a while, with it."""
         idle_since = self._clock() - idle_s
         taken = []
@@ -414,7 +412,7 @@ class SessionRegistry(SessionMemory):
             self._category_keys[category] = key
         return key
 
-    def _let_wait(self, session: Session, item: StatedWords | AnsweredCall) -> None:
+    def _let_wait(self, session: Session, item: Statement | AnsweredCall) -> None:
         if len(session.waiting) >= MAX_WAITING:
             session.waiting.popleft()
             session.has_gap = True

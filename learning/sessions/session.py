@@ -13,33 +13,13 @@ from learning.memory.context import ContextKey
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller, SessionKey
-    from graph.suggestion.next_call.call import PlannedCall, PredictedCall
+    from graph.suggestion.next_call.call import PredictedCall
     from graph.suggestion.next_call.session import SessionState
+    from learning.episodes import Statement
     from tools.catalogue import CatalogueTool
 
 MAX_WAITING: Final = 16
 """Calls and statements of a session that wait to be analysed; older ones are dropped."""
-
-
-class StatedWords(NamedTuple):
-    """A search or an intent, to be analysed.
-
-    Attributes:
-        text: Its words; never stored.
-        words_hash: Keyed hash of the words, as in its event.
-        found: Tools in the answer by primary key, best first, each with the probability that it is
-            needed.
-        is_intent: Whether it is an intent.
-        at: When it was answered, Unix time in seconds.
-        planned: Calls suggested for an intent, in their order; never stored.
-    """
-
-    text: str
-    words_hash: int
-    found: Mapping[int, float]
-    is_intent: bool
-    at: float
-    planned: tuple[PlannedCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +103,7 @@ class Session:
     context: ContextKey | None = None
     call_count: int = 0
     counted_calls: int = 0
-    waiting: deque[StatedWords | AnsweredCall] = field(default_factory=deque)
+    waiting: deque[Statement | AnsweredCall] = field(default_factory=deque)
     has_gap: bool = False
     analysis: SessionAnalysis | None = None
     value_count: int = 0

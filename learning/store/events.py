@@ -11,18 +11,21 @@ from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
+import structlog
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
+from execution.snapshot import compute_run_session
 from learning.memory.encoding import Record
-from learning.memory.event import KIND_CODES, Event, EventOutcome, IntentVectorRecord
+from learning.memory.event import KIND_CODES, Event, EventKind, EventOutcome, IntentVectorRecord
 from learning.memory.stored_observation import (
     FIELD,
+    UnreadableObservation,
     compress_observation,
     restore_observation,
 )
 from learning.models.events import NO_TEAM, EpisodicEvent, IntentVector
-from learning.store import totals
+from learning.store import events, totals
 
 _COLUMNS: Final = (
     "at", "team_id", "session", "tool", "arguments_hash", "context_hash", "context_check",
@@ -69,6 +72,16 @@ SELECT session, observation, extract(epoch FROM ended_at), person FROM (
     ) AS newest
 ) AS placed
 ORDER BY ended_at, session, at, id
+"""
+
+
+log = structlog.get_logger(__name__)
+
+
+_MS_PER_S = 1_000
+_FIND_TOOL = """
+SELECT tool.id FROM tools_tool AS tool JOIN tools_server AS server ON server.id = tool.server_id
+WHERE server.name || ':' || tool.name = %s
 """
 
 
@@ -223,8 +236,7 @@ def load_observations(
 ) -> Iterator[SessionObservations]:
     """Yield what the calls of a team's sessions teach, sessions that ended first coming first.
 
-    Raises:
-        UnreadableObservation: If one is damaged.
+    Sessions with an observation that cannot be read are left out.
     """
     values: dict[str, Any] = {
         "team": team or NO_TEAM,
@@ -234,9 +246,14 @@ def load_observations(
     with connection.cursor() as cursor:
         cursor.execute(_LOAD_OBSERVATIONS, values)
         for (session, ended_at, person), rows in groupby(cursor, key=itemgetter(0, 2, 3)):
+            try:
+                observations = [restore_observation(row[1]) for row in rows]
+            except UnreadableObservation as error:
+                log.warning("events.observation_unreadable", team=team, reason=str(error))
+                continue
             yield SessionObservations(
                 session=session,
-                observations=[restore_observation(row[1]) for row in rows],
+                observations=observations,
                 ended_at=float(ended_at),
                 person=person,
             )
@@ -292,4 +309,35 @@ def _row_to_event(row: Sequence[Any]) -> Event:
         outcome=None if values["outcome"] is None else EventOutcome(values["outcome"]),
         data=data,
         sealed=bytes(values["sealed"] or b""),
+    )
+
+
+def record_person_decision(  # noqa: PLR0913 - the columns of one event
+    *,
+    run: UUID,
+    tool: str,
+    team: int | None,
+    approved: bool,
+    via: str,
+    asked_at: datetime,
+    decided_at: datetime,
+) -> None:
+    """Record a person's decision about a call of a run, in the current transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_TOOL, [tool])
+        row = cursor.fetchone()
+    events.insert_event(
+        Event(
+            kind=EventKind.HIL_DECISION,
+            at=decided_at.timestamp(),
+            team=team,
+            session=compute_run_session(run),
+            tool=None if row is None else row[0],
+            duration_ms=(decided_at - asked_at).total_seconds() * _MS_PER_S,
+            data={
+                "run": str(run),
+                "decision": "approved" if approved else "rejected",
+                "via": via,
+            },
+        )
     )

@@ -15,6 +15,7 @@ from learning.memory.context import ContextKey
 from learning.models import AdaptiveThreshold, ThresholdChange
 from learning.prediction import ResolvedPrediction
 from learning.thresholds.in_force import StoredThreshold, ThresholdScope
+from learning.thresholds.named import ThresholdPolicy
 from learning.thresholds.policy import (
     ANY_CONTEXT,
     ANY_DOMAIN,
@@ -22,7 +23,6 @@ from learning.thresholds.policy import (
     EvidenceLevel,
     Presets,
     ThresholdEstimate,
-    ThresholdPolicy,
 )
 
 MAX_RESOLVED: Final = 2_000

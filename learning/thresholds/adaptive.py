@@ -27,7 +27,6 @@ from learning.thresholds.policy import (
     Preset,
     Presets,
     ThresholdEstimate,
-    ThresholdTracker,
 )
 
 MIN_WEIGHT: Final = 1e-3
@@ -103,9 +102,9 @@ class AdaptivePolicy:
     drift_tails: tuple[float, ...] = (0.70, 0.85)
     name: str = "adaptive"
 
-    def start(self, presets: Presets) -> ThresholdTracker:
+    def start(self, presets: Presets) -> AdaptiveTracker:
         """Return a tracker that has seen nothing yet."""
-        return _AdaptiveTracker(self, presets)
+        return AdaptiveTracker(self, presets)
 
     def find_prior(self, initial: float) -> Offset:
         """Return what is assumed of the offset before any outcome."""
@@ -245,8 +244,8 @@ def _sum_tail(counts: CellCounts, expected: Sequence[float], first: int) -> _Tai
     return _TailSum(weight, surplus, max(variance, MIN_VARIANCE * weight))
 
 
-class _AdaptiveTracker:
-    """Evidence of a team, its domains and their contexts."""
+class AdaptiveTracker:
+    """Evidence of a team, its domains and their contexts. For one thread at a time."""
 
     def __init__(self, policy: AdaptivePolicy, presets: Presets) -> None:
         self._policy = policy
@@ -256,7 +255,10 @@ class _AdaptiveTracker:
         self._contexts: dict[int, _Level] = {}
 
     def observe(self, prediction: ResolvedPrediction) -> None:
-        """Count it at each of its levels, and move their thresholds where they may move."""
+        """Count it at each of its levels, and move their thresholds where they may move.
+
+        Predictions come in the order in which they were resolved.
+        """
         if prediction.confidence < self._policy.least_confidence:
             return
         cell = find_cell(prediction.confidence)

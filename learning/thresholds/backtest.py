@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from learning.prediction import ResolvedPrediction
-from learning.thresholds.named import COMPARED_POLICIES, make_policy
-from learning.thresholds.policy import Presets, ThresholdPolicy, ThresholdTracker
+from learning.thresholds.adaptive import AdaptiveTracker
+from learning.thresholds.named import COMPARED_POLICIES, ThresholdPolicy, make_policy
+from learning.thresholds.policy import FixedPolicy, Presets, ThresholdEstimate
 
 SEGMENTS: Final = 20
 """Parts of the history whose mean thresholds make the path."""
@@ -65,12 +66,12 @@ def replay(
     Each is judged by the threshold that its predecessors justify; teams learn apart.
     """
     totals = _Totals()
-    trackers: dict[int | None, ThresholdTracker] = {}
+    trackers: dict[int | None, AdaptiveTracker | FixedPolicy] = {}
     ordered = sorted(history, key=lambda one: one.at)
     for number, one in enumerate(ordered, start=1):
         if one.team not in trackers:
             trackers[one.team] = policy.start(presets)
-        _judge(one, trackers[one.team], totals)
+        _judge(one, trackers[one.team].estimate(one.context), totals)
         trackers[one.team].observe(one)
         on_progress(number, len(ordered))
     return _build_report(policy.name, totals, len(ordered))
@@ -121,8 +122,7 @@ def report_to_json(report: BacktestReport) -> Mapping[str, object]:
     }
 
 
-def _judge(one: ResolvedPrediction, tracker: ThresholdTracker, totals: _Totals) -> None:
-    estimate = tracker.estimate(one.context)
+def _judge(one: ResolvedPrediction, estimate: ThresholdEstimate, totals: _Totals) -> None:
     totals.weight += one.weight
     totals.thresholds.append(None if estimate.is_suspended else estimate.threshold)
     if not estimate.admits(one.confidence):

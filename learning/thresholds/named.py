@@ -12,9 +12,10 @@ from learning.thresholds.policy import (
     MIN_THRESHOLD,
     FixedPolicy,
     Preset,
-    ThresholdPolicy,
 )
 
+ThresholdPolicy = AdaptivePolicy | FixedPolicy
+"""Decides thresholds from resolved predictions, shadow predictions included."""
 POLICY_NAMES: Final = "adaptive, or fixed:T with a threshold T such as 0.92"
 COMPARED_POLICIES: Final = ("adaptive", "fixed:0.85", "fixed:0.92")
 """What a backtest compares unless told otherwise."""

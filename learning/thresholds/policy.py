@@ -1,11 +1,11 @@
-"""Thresholds of confidence, from resolved predictions: the interface, and the fixed policy."""
+"""Thresholds of confidence, from resolved predictions: what they are, and the fixed policy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from learning.memory.context import ContextKey
 from learning.prediction import ResolvedPrediction
@@ -97,33 +97,8 @@ class ThresholdEstimate:
         return not self.is_suspended and confidence >= self.threshold
 
 
-class ThresholdTracker(Protocol):
-    """The thresholds of one team as its predictions are resolved. For one thread at a time."""
-
-    def observe(self, prediction: ResolvedPrediction) -> None:
-        """Take in a resolved prediction; they come in the order in which they were resolved."""
-        ...
-
-    def estimate(self, key: ContextKey) -> ThresholdEstimate:
-        """Return the threshold of a context."""
-        ...
-
-
 Presets = Mapping[int, Preset]
 """Presets by hash of the domain."""
-
-
-class ThresholdPolicy(Protocol):
-    """Decides thresholds from resolved predictions, shadow predictions included."""
-
-    @property
-    def name(self) -> str:
-        """Name, as stored with its thresholds."""
-        ...
-
-    def start(self, presets: Presets) -> ThresholdTracker:
-        """Return a tracker that has seen nothing yet."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +112,10 @@ class FixedPolicy:
         """Name with the threshold, such as `fixed:0.92`."""
         return f"fixed:{self.threshold:g}"
 
-    def start(self, presets: Presets) -> ThresholdTracker:
-        """Return a tracker that never moves; presets do not apply."""
+    def start(self, presets: Presets) -> FixedPolicy:
+        """Return the tracker of a team: itself, since it never moves and presets do not apply."""
         del presets
-        return _FixedTracker(self.threshold)
-
-
-@dataclass(frozen=True, slots=True)
-class _FixedTracker:
-    threshold: float
+        return self
 
     def observe(self, prediction: ResolvedPrediction) -> None:
         """Ignore it."""

@@ -88,13 +88,6 @@ def test_a_bad_relation_is_named_by_its_line(tmp_path, row, message):
         load_dataset(tmp_path)
 
 
-def test_unreadable_relations_are_reported(tmp_path):
-    write(tmp_path)
-    (tmp_path / "graph.jsonl").mkdir()
-    with pytest.raises(DatasetError, match=r"graph.jsonl cannot be read"):
-        load_dataset(tmp_path)
-
-
 @pytest.mark.parametrize("edges", ["x", [["a/b c.d"]], [3]])
 def test_edges_must_be_pairs(tmp_path, edges):
     with pytest.raises(DatasetError, match="gold_edges must be a list of"):
@@ -137,8 +130,3 @@ def test_a_missing_file_is_named(tmp_path):
         load_dataset(tmp_path)
     with pytest.raises(DatasetError, match="cannot be read"):
         load_dataset(tmp_path, queries=tmp_path)
-
-
-@pytest.mark.parametrize(("raw", "name"), [("", "server"), (" \n", "server"), (" a ", "a")])
-def test_any_text_makes_a_usable_server_name(raw, name):
-    assert dataset.make_server_name(raw) == name

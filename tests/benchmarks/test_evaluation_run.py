@@ -1,11 +1,10 @@
 import json
-import sqlite3
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from benchmarks.evaluation import run, scratch, vector_cache
+from benchmarks.evaluation import run, scratch
 from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
 from benchmarks.evaluation.report import RANKING_METHODS, RETRIEVAL_FIGURES, report_to_json
 from graph.exchange.document import StatedRelation
@@ -126,30 +125,6 @@ def schemas():
             [scratch.SCHEMA_PREFIX],
         )
         return [row[0] for row in cursor.fetchall()]
-
-
-def test_vectors_are_kept_between_evaluations(tmp_path):
-    for expected in (["a", "b"], []):
-        inner = FakeEmbedder()
-        with vector_cache.open_vector_store(tmp_path) as store:
-            kept = vector_cache.DiskCachedEmbedder(inner, store)
-            assert kept.embed(["a", "b", "a"], kind="query").shape == (3, inner.dimensions)
-            assert kept.embed([], kind="query").shape == (0, inner.dimensions)
-        assert inner.embedded == expected
-
-
-def test_a_damaged_store_of_vectors_is_begun_anew(tmp_path):
-    (tmp_path / "evaluation-vectors.sqlite3").write_bytes(b"rubbish" * 1_000)
-    with vector_cache.open_vector_store(tmp_path) as store:
-        assert (
-            vector_cache.DiskCachedEmbedder(FakeEmbedder(), store).embed(["a"], kind="query").size
-        )
-
-
-def test_a_folder_that_cannot_be_written_keeps_vectors_in_memory(tmp_path):
-    (tmp_path / "file").touch()
-    with vector_cache.open_vector_store(tmp_path / "file" / "cache") as store:
-        assert isinstance(store, sqlite3.Connection)
 
 
 @pytest.mark.django_db(transaction=True)

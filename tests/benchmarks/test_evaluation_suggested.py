@@ -7,8 +7,6 @@ from django.core.management import call_command
 
 from benchmarks.evaluation import run
 from benchmarks.evaluation.dataset import Dataset, DatasetQuery, DatasetTool
-from benchmarks.evaluation.judge_suggestions import JudgedSuggestions
-from benchmarks.evaluation.notes import write_notes
 from benchmarks.evaluation.report import report_to_json
 from graph.models import PatternRun
 from tests.fakes import FakeEmbedder
@@ -109,13 +107,6 @@ def test_search_learns_from_the_history():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_figures_repeat_to_the_digit():
-    first, second = evaluated(), evaluated()
-    for part in ("workflow", "binding", "calibration"):
-        assert first[part] == second[part]
-
-
-@pytest.mark.django_db(transaction=True)
 def test_the_command_prints_the_figures_of_suggestions(tmp_path, home, capsys):
     tools = [{"id": w, "server": "s", "name": w, "description": f"find {w}"} for w in WORDS]
     asked = [
@@ -132,15 +123,3 @@ def test_the_command_prints_the_figures_of_suggestions(tmp_path, home, capsys):
     assert printed.count("learned on public development sets") == 1
     assert "no query has gold_args" in printed
     assert "no history" not in printed
-
-
-def test_null_figures_are_explained_in_notes():
-    data = Dataset(name="small", tools=(), queries=ASKED, history=())
-    nothing = JudgedSuggestions(
-        judged=(), runs=0, past_intents=0, fit_seconds=0.0, is_chain=False, learning_curve=()
-    )
-    assert "does not fit the memory" in write_notes(data, None)[0]
-    assert "no query has gold_tools" in write_notes(data, nothing)[-1]
-    assert "no history was provided" in write_notes(data, nothing)[1]
-    with_history = replace(data, history=ASKED)
-    assert "no line of the history has gold tools" in write_notes(with_history, nothing)[1]

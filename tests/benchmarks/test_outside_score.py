@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.outside.report import render_table, summarize
 from benchmarks.outside.score import Answers, is_accepted, judge
 from benchmarks.outside.wishes import Wish, WishStep
 
@@ -138,17 +137,3 @@ def test_only_the_first_five_tools_found_count():
 )
 def test_values_are_compared_without_regard_to_case_type_and_depth(value, accepted, expected):
     assert is_accepted(value, accepted, "The whole wish") is expected
-
-
-def test_figures_are_shares_of_the_wishes_that_tools_serve():
-    verdicts = [verdict(READ_TASK, POST_TASK), verdict(READ_TASK), verdict(wish=NOTHING, found=())]
-    figures = summarize(verdicts)
-    whole = figures["all"]
-    assert (whole["wishes"], whole["served"]) == (3, 2)
-    assert (whole["first"], whole["top_five"], whole["steps_in_top_five"]) == (1.0, 0.0, 0.5)
-    assert (whole["right_tools"], whole["complete"]) == (0.5, 0.5)
-    assert whole["unserved_without_tasks"] == 1.0
-    assert whole["auroc_nothing_fits"] == 1.0
-    assert (whole["wrong_but_runnable"], whole["wrong_but_runnable_and_sure"]) == (1, 0)
-    assert list(figures["steps"]) == ["served by no tool", "two steps"]
-    assert "| two steps | 2 | 100 % | 0 % | 50 % |" in render_table(figures)

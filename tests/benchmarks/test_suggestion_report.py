@@ -4,9 +4,8 @@ import sys
 
 import pytest
 
-from benchmarks import document
-from benchmarks.suggestion import priors, result_files, summary
-from benchmarks.suggestion.plan import Job, jobs
+from benchmarks.suggestion import priors
+from benchmarks.suggestion.plan import Job
 from graph.suggestion.ranking import prior
 
 COUNT = {
@@ -54,55 +53,12 @@ def study():
     return found
 
 
-def test_folds_are_pooled_and_a_constant_comes_from_the_other_folds():
-    one = summary.sized(study())["ultratool", 50]
-    assert len(one.rows) == 20
-    assert one.means("ours")[summary.EXACT].mean == pytest.approx(0.7)
-    assert one.ahead("copy")[summary.NODE].mean == pytest.approx(0.35)
-    assert set(one.constant) == {0.7}
-    assert one.calibration(one.said)["ece"] == pytest.approx(0.23)
-    assert one.part(one.seen).means("ours")[summary.EXACT].mean == pytest.approx(0.6)
-
-
-def test_results_are_cached_until_their_inputs_change(tmp_path):
-    job = next(iter(jobs()))
-    kept = result_files.ResultFiles(tmp_path, digest="one")
-    assert kept.divide([job]) == ([], [job])
-    kept.save(job, {"rows": []})
-    assert kept.divide([job]) == ([(job, {"rows": []})], [])
-    assert result_files.ResultFiles(tmp_path, digest="other").load(job) is None
-    next(tmp_path.glob("*.json")).write_text("{torn")
-    assert kept.load(job) is None
-
-
-def test_the_digest_follows_data_model_and_code(tmp_path):
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set" / "tools.jsonl").write_text("1")
-    first = result_files.digest(tmp_path, model="m")
-    assert first == result_files.digest(tmp_path, model="m")
-    assert first != result_files.digest(tmp_path, model="n")
-    assert first != result_files.digest(tmp_path, model="m", code=result_files.PRIOR_FILES)
-    (tmp_path / "set" / "tools.jsonl").write_text("2")
-    assert first != result_files.digest(tmp_path, model="m")
-
-
 def test_a_prior_that_was_learned_on_the_judged_set_is_refused(tmp_path):
     shipped = prior.load_prior()
     place = tmp_path / f"without_{shipped.learned_on[0]}.json"
     place.write_text(json.dumps(prior.to_json(shipped)))
     with pytest.raises(AssertionError, match="was learned on"):
         priors.load(tmp_path, shipped.learned_on[0])
-
-
-def test_tables_replace_the_text_between_their_markers(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("a\n<!-- t -->\nold\n<!-- /t -->\nb\n")
-    document.replace(page, "t", r"new \1")
-    assert page.read_text() == "a\n<!-- t -->\nnew \\1\n<!-- /t -->\nb\n"
-    assert document.has_place(page, "t")
-    assert not document.has_place(page, "u")
-    with pytest.raises(SystemExit, match="no place for u"):
-        document.replace(page, "u", "new")
 
 
 def test_missing_data_sets_are_named(tmp_path):

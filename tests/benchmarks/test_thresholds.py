@@ -2,17 +2,13 @@
 
 import pytest
 
-from benchmarks.thresholds.scenarios import LENGTH, SCENARIOS
 from benchmarks.thresholds.simulate import (
     FAILURE_COST,
     NEVER,
     Step,
     find_best_threshold,
     measure_regret,
-    run_stream,
-    simulate,
 )
-from learning.thresholds.policy import FixedPolicy
 
 
 def steps(pairs, threshold):
@@ -35,20 +31,3 @@ def test_missed_speculations_and_failures_too_many_are_regretted():
     assert measure_regret(steps(PAIRS, 0.92)) == pytest.approx(2.0)
     too_many = 0.0 + 0.1 + 0.15 + 0.5 - 0.4
     assert measure_regret(steps(PAIRS, 0.70)) == pytest.approx(FAILURE_COST * too_many)
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_streams_are_repeatable_and_their_chances_are_probabilities(name):
-    scenario, policy = SCENARIOS[name], FixedPolicy(0.85)
-    first, second = (run_stream(scenario, policy, seed=1) for _ in range(2))
-    assert first == second != run_stream(scenario, policy, seed=2)
-    assert len(first) == LENGTH
-    assert all(0.0 <= step.chance <= 1.0 for step in first)
-
-
-def test_a_summary_is_of_all_seeds():
-    found = simulate("calibrated", FixedPolicy(0.92), seeds=range(2))
-    assert found.lowest_worst <= found.lowest_mean
-    assert found.coverage < 1.0
-    assert list(found.regrets) == sorted(found.regrets)
-    assert simulate("hopeless", FixedPolicy(0.92), seeds=range(1)).coverage is None

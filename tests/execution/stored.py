@@ -65,10 +65,9 @@ def changes(
     return RunChanges(run=run, epoch=epoch, tasks=tasks, events=happened, **said)
 
 
-def write(sealer: Sealer, *batch: RunChanges) -> list[Exception | None]:
+def write(sealer: Sealer, *batch: RunChanges) -> Sequence[Exception | None]:
     """Write a batch, and say why which of it was refused."""
-    outcomes = writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
-    return [one if isinstance(one, Exception) else None for one in outcomes]
+    return writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
 
 
 def row(run: UUID) -> WorkflowExecution:

@@ -19,7 +19,6 @@ from tests.gateway.catalogues import FakeUpstream, catalogue, never, server, tex
 from tools.catalogue import UnknownTool
 from tools.upstream.errors import ServerExited, ServerStopped
 from tools.upstream.request import CALL_METHOD, UpstreamRequest
-from tools.upstream.result import UpstreamResult
 
 ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
 FIELDS = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -70,16 +69,6 @@ async def test_progress_of_the_server_reaches_the_caller():
 
     await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer), progress=report)
     assert reports == [(1.0, 2.0, "half")]
-
-
-async def test_an_error_that_the_tool_reports_is_a_result_like_any_other():
-    async def answer(_called, _progress):
-        return UpstreamResult(raw={"content": [], "isError": True})
-
-    before = counted("git", "tool_error")
-    outcome = await make_call(catalogue(tool("git:log")), FakeUpstream(answer=answer))
-    assert outcome.result.is_error
-    assert counted("git", "tool_error") == before + 1
 
 
 @pytest.mark.parametrize(

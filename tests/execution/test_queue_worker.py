@@ -141,23 +141,6 @@ async def test_connections_are_closed_if_it_is_cancelled_while_they_open(monkeyp
     assert [pool.closed for pool in pools] == [True]
 
 
-async def test_no_job_is_fetched_by_a_transaction_that_could_be_left_open(monkeypatch):
-    runner = Runner()
-    statuses = []
-    commit_each = queue_worker._set_autocommit
-
-    async def watched(connection):
-        await commit_each(connection)
-        statuses.append(connection.autocommit)
-
-    monkeypatch.setattr(queue_worker, "_set_autocommit", watched)
-    async with working(runner.take):
-        run = await deferred()
-        assert await runner.next() == run
-    assert statuses
-    assert all(statuses)
-
-
 async def test_no_more_runs_are_fetched_at_once_than_allowed():
     runner = Runner()
     waiting = {await deferred() for _ in range(5)}

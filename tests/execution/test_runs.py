@@ -22,7 +22,6 @@ from tests.execution.run_setup import (
     means,
     planned,
     process,
-    until,
     until_stored,
 )
 from tests.gateway.catalogues import FakeUpstream, text_result
@@ -53,20 +52,6 @@ async def decide(run, *, approve):
         via="console",
         allowed=lambda _team, _user: True,
     )
-
-
-async def test_a_waiting_client_gets_the_same_view_without_another_query(
-    home, sealer, monkeypatch
-):
-    upstream = Gate("a")
-    async with process(means(home, sealer, upstream)) as runs:
-        with monkeypatch.context() as patched:
-            patched.setattr(views, "load_view", pytest.fail)
-            waiting = asyncio.create_task(ended(runs, await start(runs, intent="tidy up")))
-            await until(lambda: runs._watchers._waiting)
-            upstream.open.set()
-            given = await waiting
-        assert given == await runs.load_view(ADMIN, given.id)
 
 
 async def test_a_run_is_carried_out_and_recorded(home, sealer):

@@ -34,7 +34,7 @@ def _small(request, monkeypatch):
 
 @pytest.mark.parametrize("piece", [1, 5, 17, 60])
 @given(value=VALUES, ascii_only=st.booleans(), indent=st.sampled_from([None, 1]))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_parsing_in_pieces_equals_parsing_at_once(piece, value, ascii_only, indent):
     document = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
     with pytest.MonkeyPatch.context() as patch:
@@ -122,6 +122,12 @@ def test_documents_of_awkward_form_are_read_as_at_once(document):
         b'["' + b"a" * 60 + b'",]',
         b'{"a" "' + b"a" * 60 + b'"}',
         b"[[[1, 2], 3, 4, 5, 6], 7, 8, 9, 10]]",
+        b"[[1, 2].5]",
+        b"[1[2, 3]]",
+        b'{"a": [1, 2].5}',
+        b'{"a": 1[2, 3]}',
+        b'{"a": {"b": 1, "c": 2}"d": 3}',
+        b'[1"' + b"a" * 60 + b'"]',
     ],
 )
 def test_invalid_json_is_refused_as_by_parsing_at_once(document):
@@ -143,7 +149,7 @@ def test_rubbish_is_refused_or_read_as_at_once(document):
             with pytest.raises(ValueError, match=r"\S|^$"):
                 parse_in_pieces(document)
         else:
-            assert parse_in_pieces(document) == expected
+            assert repr(parse_in_pieces(document)) == repr(expected)  # NaN equals nothing
 
 
 @pytest.mark.usefixtures("_small")
@@ -187,11 +193,11 @@ def test_no_piece_is_much_longer_than_it_may_be(monkeypatch):
         lambda value, **more: written.append(to_json(value, **more)) or written[-1],
     )
     value = {
-        "numbers": list(range(100_000)),
-        "texts": [f"text {place}" for place in range(50_000)],
-        "nested": [[[place], {"a": place}] for place in range(30_000)],
-        "long": "x\n" * 3_000_000,
-        "keys": {f"key{place}": place for place in range(50_000)},
+        "numbers": list(range(30_000)),
+        "texts": [f"text {place}" for place in range(15_000)],
+        "nested": [[[place], {"a": place}] for place in range(10_000)],
+        "long": "x\n" * 1_000_000,
+        "keys": {f"key{place}": place for place in range(15_000)},
     }
     document = json.dumps(value).encode()
     assert parse_in_pieces(document) == value

@@ -1,5 +1,3 @@
-import threading
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,9 +96,8 @@ def test_a_reference_behind_a_literal_is_not_followed_outside():
         "properties": {"a": {"$ref": "#/default"}},
         "default": {"$ref": "https://example.com/a.json"},
     }
-    schema.check_schema(published)
-    with pytest.raises(UnusableSchema, match="refers to what is not in it"):
-        schema.validate_arguments(published, {"a": 1})
+    with pytest.raises(UnusableSchema, match=r"a\.json', which is not in it"):
+        schema.check_schema(published)
 
 
 def test_a_schema_that_refers_to_itself_describes_trees():
@@ -187,23 +184,6 @@ def test_the_cache_is_bounded(monkeypatch):
     for key in "abca":
         schema.validate_arguments({}, {}, cache_key=key)
     assert list(schema._compiled) == ["c", "a"]
-
-
-def test_several_threads_may_validate_at_once():
-    published = {"properties": {"a": {"type": "int"}}}
-    found = []
-
-    def work():
-        found.extend(
-            len(schema.validate_arguments(published, {"a": "x"}, cache_key="t")) for _ in range(50)
-        )
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [1] * 200
 
 
 @given(SCHEMAS, st.dictionaries(st.sampled_from(["a", "type", ""]), JSON) | JSON)

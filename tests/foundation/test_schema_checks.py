@@ -74,7 +74,7 @@ GROWING = {
 @pytest.mark.parametrize("keyword", GROWING)
 def test_steps_grow_with_the_arguments_and_not_with_their_square(keyword):
     published, arguments = GROWING[keyword]
-    one, four = (steps_of(published, arguments(n)) for n in (500, 2_000))
+    one, four = (steps_of(published, arguments(n)) for n in (150, 600))
     assert one > 100, "it counts"
     assert four <= 4.2 * one
 
@@ -280,7 +280,7 @@ PARTS = st.recursive(
 @given(part=PARTS, value=VALUES)
 def test_results_equal_those_of_the_library(part, value):
     published = {"type": "object", "properties": {"v": part}}
-    normal = schema.normalise(published).schema
+    normal = schema.normalise(published)
     library = Draft202012Validator(normal)
     assert (schema.validate_arguments(published, {"v": value}) == ()) == library.is_valid(
         {"v": value}

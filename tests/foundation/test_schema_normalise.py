@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_project.foundation.schema_normalise import MAX_DEPTH, MAX_NOTES, normalise
+from gateway_project.foundation.schema_normalise import MAX_DEPTH, normalise
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -133,51 +133,48 @@ def fields(**properties):
     ],
 )
 def test_malformed_schemas_found_in_practice_are_normalised(published, expected):
-    assert normalise(published).schema == expected
+    assert normalise(published) == expected
 
 
 @pytest.mark.parametrize(
-    ("published", "note"),
+    ("published", "expected"),
     [
-        (None, "the schema is not an object; any arguments are accepted"),
-        ([], "the schema is not an object; any arguments are accepted"),
-        ({"type": "array"}, "the root is not an object; arguments always are"),
-        ({"a": {"type": "string"}}, "the root names its fields without `properties`"),
-        (fields(a=7), "a part that is not a schema accepts anything"),
-        (fields(a={"type": "zonk"}), "'zonk' is not a type; anything is accepted there"),
-        (fields(a={"type": {"type": "int"}}), "a `type` holds a whole schema"),
-        ({"properties": 7}, "`properties` is not an object"),
-        ({"required": 7}, "`required` is not a list of names"),
-        ({"allOf": {}}, "`allOf` is not a list of schemas"),
-        ({"anyOf": []}, "`anyOf` is not a list of schemas"),
-        ({"$defs": []}, "`$defs` is not an object"),
-        ({"dependencies": 7}, "`dependentSchemas` is not an object"),
-        ({"dependentRequired": 7}, "`dependentRequired` is not an object"),
-        (fields(a={"enum": 7}), "`enum` is not a list of values"),
-        (fields(a={"minimum": "low"}), "`minimum` is not a number that fits"),
-        (fields(a={"maximum": float("inf")}), "`maximum` is not a number that fits"),
-        (fields(a={"minimum": True}), "`minimum` is not a number that fits"),
-        (fields(a={"multipleOf": 0}), "`multipleOf` is not a number that fits"),
-        (fields(a={"minLength": -1}), "`minLength` is not a count"),
-        (fields(a={"minLength": 1.5}), "`minLength` is not a count"),
-        (fields(a={"pattern": 7}), "`pattern` is not text"),
-        (fields(a={"uniqueItems": "yes"}), "`uniqueItems` is neither true nor false"),
+        (None, {"type": "object"}),
+        ([], {"type": "object"}),
+        ({"type": "array"}, {"type": "object"}),
+        (fields(a=7), fields(a={})),
+        (fields(a={"type": "zonk"}), fields(a={})),
+        ({"properties": 7}, {"type": "object"}),
+        ({"required": 7}, {"type": "object"}),
+        ({"allOf": {}}, {"type": "object"}),
+        ({"anyOf": []}, {"type": "object"}),
+        ({"$defs": []}, {"type": "object"}),
+        ({"dependencies": 7}, {"type": "object"}),
+        ({"dependentRequired": 7}, {"type": "object"}),
+        (fields(a={"enum": 7}), fields(a={})),
+        (fields(a={"minimum": "low"}), fields(a={})),
+        (fields(a={"maximum": float("inf")}), fields(a={})),
+        (fields(a={"minimum": True}), fields(a={})),
+        (fields(a={"multipleOf": 0}), fields(a={})),
+        (fields(a={"minLength": -1}), fields(a={})),
+        (fields(a={"minLength": 1.5}), fields(a={})),
+        (fields(a={"pattern": 7}), fields(a={})),
+        (fields(a={"uniqueItems": "yes"}), fields(a={})),
     ],
 )
-def test_guesses_and_omissions_are_noted(published, note):
-    assert normalise(published).notes == (note,)
+def test_what_cannot_be_interpreted_is_left_out(published, expected):
+    assert normalise(published) == expected
 
 
-def test_a_sound_schema_is_left_as_it_is_without_a_note():
+def test_a_sound_schema_is_left_as_it_is():
     sound = {
         **fields(query={"type": "string", "minLength": 1, "default": "x"}),
         "required": ["query"],
         "additionalProperties": False,
     }
     found = normalise(sound)
-    assert found.schema == sound
-    assert found.notes == ()
-    assert found.schema is not sound
+    assert found == sound
+    assert found is not sound
 
 
 def test_parts_beyond_the_depth_that_is_read_accept_anything():
@@ -185,24 +182,21 @@ def test_parts_beyond_the_depth_that_is_read_accept_anything():
     for _ in range(MAX_DEPTH + 5):
         deep = {"type": "object", "properties": {"a": deep}}
     found = normalise(deep)
-    assert found.notes == (f"parts nested deeper than {MAX_DEPTH} levels accept anything",)
-
-
-def test_the_number_of_notes_is_limited():
-    broken = fields(**{f"f{i}": {"type": f"zonk{i}"} for i in range(100)})
-    assert len(normalise(broken).notes) == MAX_NOTES
+    for _ in range(MAX_DEPTH):
+        found = found["properties"]["a"]
+    assert found == {"type": "object", "properties": {"a": {}}}
 
 
 @given(SCHEMAS)
 def test_normalising_any_value_gives_a_stable_object_schema(published):
-    once = normalise(published).schema
+    once = normalise(published)
     assert once["type"] == "object"
-    assert normalise(once).schema == once
+    assert normalise(once) == once
 
 
 @given(SCHEMAS)
 def test_normalised_schemas_satisfy_the_meta_schema(published):
-    schema = normalise(published).schema
+    schema = normalise(published)
     errors = jsonschema.Draft202012Validator(
         jsonschema.Draft202012Validator.META_SCHEMA
     ).iter_errors(schema)

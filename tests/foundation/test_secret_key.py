@@ -18,14 +18,6 @@ def test_without_one_a_key_is_made_once_and_kept_private(tmp_path):
     assert (tmp_path / "keys" / "session.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_two_homes_have_two_keys(tmp_path):
-    keys = {
-        secret_key.load_or_create_key(Config(home=tmp_path / name, secret_key=None))
-        for name in ("a", "b")
-    }
-    assert len(keys) == 2
-
-
 def test_an_emptied_key_file_is_one_line_that_names_it(tmp_path):
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "session.key").touch()

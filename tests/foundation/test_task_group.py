@@ -38,14 +38,6 @@ async def test_the_error_of_a_task_is_raised_itself():
     assert caught.value is error
 
 
-async def test_the_error_of_the_block_is_raised_itself_with_its_own_context():
-    error = KeyError("a")
-    error.__context__ = ValueError("first")
-    with pytest.raises(KeyError) as caught:
-        await in_group(then=error)
-    assert isinstance(caught.value.__context__, ValueError)
-
-
 async def test_the_first_error_is_raised_and_later_ones_are_noted_and_logged(caplog):
     with pytest.raises(KeyError) as caught:
         await in_group(fail_when_cancelled(ValueError("later")), fail(KeyError("first")))

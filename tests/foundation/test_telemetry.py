@@ -98,16 +98,6 @@ def test_a_quiet_process_shows_errors_only_and_still_writes_everything_to_the_fi
     assert [line["event"] for line in lines(tmp_path)] == ["unshown", "shown"]
 
 
-def test_an_exception_is_logged_with_its_traceback(tmp_path):
-    configure(tmp_path)
-    try:
-        {}["gone"]
-    except LookupError:
-        structlog.get_logger("x").exception("failed")
-    (line,) = lines(tmp_path)
-    assert "KeyError: 'gone'" in line["exception"]
-
-
 def test_unencodable_characters_are_escaped(tmp_path):
     configure(tmp_path)
     structlog.get_logger("x").info("odd", name="a\ud800b")

@@ -9,21 +9,16 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
-from uuid import UUID
 
 import pytest
 from django.core.management import call_command
 
-from execution.call_errors import ApprovalRequired
 from gateway_project.console import identity, idle_stop, on_demand
 from gateway_project.foundation.config import Config
-from gateway_project.mcp import meta_tools, run_schema
 from gateway_project.mcp.attach import sockets
 from gateway_project.mcp.http.address import ListenAddress
-from gateway_project.runs import approval_text
 from tests.journeys.gateways import free_port
 from tests.patience import PATIENCE_S
-from tools.upstream.reap import MARKER
 
 PRINT_PID = "import os; print(os.getpid())"
 LINK = "http://127.0.0.1:8420/approvals/1"
@@ -176,15 +171,6 @@ async def test_where_none_can_be_had_there_is_no_link(config, monkeypatch, start
     assert await on_demand.open_console(config) == ""
 
 
-def test_a_console_is_nobodys_upstream_server_and_plain_http_is_enough(config):
-    environ = {MARKER: "1:2:3", "DJANGO_SETTINGS_MODULE": "x.production", "DATABASE_URL": "kept"}
-    made = on_demand._build_environment(config, environ)
-    assert MARKER not in made
-    assert made["DATABASE_URL"] == "kept"
-    assert made["DJANGO_SETTINGS_MODULE"] == "gateway_project.settings.base"
-    assert "127.0.0.1" in made["FOREGATE_ALLOWED_HOSTS"].split(",")
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_pending", [True, False])
 async def test_a_console_withdraws_its_address_before_it_looks_for_approvals(
@@ -204,17 +190,6 @@ async def test_a_console_withdraws_its_address_before_it_looks_for_approvals(
         assert await idle_stop._withdraw_unless_needed(config, listener) is is_pending
     assert seen == [False]
     assert record.exists() is is_pending
-
-
-def test_every_text_that_names_the_link_names_the_command_too():
-    refused = str(ApprovalRequired("a:b", "why", run=UUID(int=1), approval=UUID(int=2), link=LINK))
-    asked = approval_text.write_question("a:b", "why", {"a": "x" * 9_999}, user="ann", link=LINK)
-    for text in (refused, asked):
-        assert LINK in text
-        assert "manage.py approvals" in text
-        assert "manage.py open_console" in text
-    assert "give them the link and `manage.py approvals`" in meta_tools.INSTRUCTIONS
-    assert "manage.py approvals" in json.dumps(run_schema.RUN_OUTPUT)
 
 
 @pytest.mark.django_db(transaction=True)

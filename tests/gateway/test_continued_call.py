@@ -159,13 +159,6 @@ async def test_two_persons_calls_become_runs_of_their_own(home, sealer):
     assert [called.caller.user for called in behind.upstream.calls] == ["admin", "bob"]
 
 
-async def test_large_arguments_go_on_too(home, sealer):
-    async with world(home, sealer) as behind:
-        continues = await behind.continues(arguments={"text": "x" * 300_000})
-        behind.gate.set()
-        assert (await ended(behind.runs, continues.run)).status == "succeeded"
-
-
 async def test_aborting_its_run_cancels_it_at_its_server(home, sealer):
     async with world(home, sealer) as behind:
         continues = await behind.continues()

@@ -78,11 +78,6 @@ def test_a_decision_is_remembered_in_the_session_of_its_run(bobs, team, approve)
     assert remembered() == [(code, team.pk, compute_run_session(run), tool.pk, data)]
 
 
-def test_a_decision_about_a_tool_that_is_gone_is_remembered_without_it(bobs):
-    decide(SUPERUSER, bobs)
-    assert [row[3] for row in remembered()] == [None]
-
-
 def stands(approval):
     approval.refresh_from_db()
     return approval.status

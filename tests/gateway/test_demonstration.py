@@ -1,7 +1,6 @@
 """What the demonstration takes for a failure, and what it leaves alone."""
 
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,9 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from rich.console import Console
 
-from gateway_project.demo import demonstration, outcome, servers, speculation
+from gateway_project.demo import demonstration, servers, speculation
 from gateway_project.demo.demonstration import DemoStep
-from gateway_project.foundation.config import load_config
 from gateway_project.management.commands import demo
 from tests.factories import ServerFactory
 from tools.models import Membership, Server
@@ -37,14 +35,6 @@ class Client:
 
 
 @pytest.mark.parametrize(
-    ("found", "is_found"), [("time:get_current_time", True), ("time:convert_time", False)]
-)
-async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
-    outcome = await demonstration._try_step(Console(quiet=True), Client(found), STEP)
-    assert (outcome.found, outcome.called) == (is_found, True)
-
-
-@pytest.mark.parametrize(
     ("changed", "failures"),
     [
         ({}, []),
@@ -57,7 +47,7 @@ async def test_a_search_that_misses_the_tool_is_reported(found, is_found):
     ],
 )
 def test_each_failed_part_is_named(changed, failures):
-    assert outcome.list_failures({**FINE, **changed}) == failures
+    assert servers.list_failures({**FINE, **changed}) == failures
 
 
 @pytest.fixture
@@ -91,13 +81,6 @@ def test_beside_own_servers_it_uses_a_folder_and_a_database_of_its_own(home, sta
     assert list(Server.objects.values_list("name", "command")) == [(name, "mine")]
 
 
-def test_a_failure_there_is_a_failure_here(started):
-    ServerFactory(name="git")
-    started.returncode = 1
-    with pytest.raises(CommandError, match="failed"):
-        call_command("demo")
-
-
 def test_a_failure_is_told_before_the_console_is_served_and_by_the_exit_status(
     started, monkeypatch, capsys
 ):
@@ -114,27 +97,10 @@ def test_its_outcome_is_kept_for_the_doctor(home, started, monkeypatch):
     monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE | {"ran": False})
     with pytest.raises(CommandError):
         call_command("demo")
-    assert outcome.load_failure(home) == "the workflow did not succeed"
+    assert servers.load_failure(home) == "the workflow did not succeed"
     monkeypatch.setattr(demo.Command, "_demonstrate", lambda *_: FINE)
     call_command("demo")
-    assert outcome.load_failure(home) == ""
-
-
-def test_one_that_was_interrupted_has_not_finished(home, started, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(demo.Command, "_demonstrate", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        call_command("demo")
-    assert outcome.load_failure(home) == outcome.UNFINISHED
-
-
-def test_its_calls_are_counted_whatever_the_installation_remembers(monkeypatch):
-    monkeypatch.setenv("FOREGATE_MEMORY", "false")
-    for name, value in demonstration._gateway_environment().items():
-        monkeypatch.setenv(name, value)
-    assert load_config().memory is True
+    assert servers.load_failure(home) == ""
 
 
 @pytest.mark.django_db
@@ -219,18 +185,6 @@ async def test_trust_is_taken_back_and_the_counts_are_those_seen(monkeypatch):
     assert (shown.ran_ahead, shown.compared, shown.served) == (True, 3, True)
     assert trust == [True, False]
     assert client.options[-1] == {"from_speculation": "10"}
-
-
-@pytest.mark.parametrize("status", [0, 1])
-def test_the_database_is_made_while_what_needs_node_is_installed(tmp_path, monkeypatch, status):
-    script = tmp_path / "requirements" / "setup.sh"
-    script.parent.mkdir()
-    script.write_text(f"while ! [ -e database ]; do sleep 0.01; done; touch done; exit {status}")
-    monkeypatch.setattr(servers.sys, "prefix", str(tmp_path / ".venv"))
-    refused = pytest.raises(servers.DemoNotInstalled) if status else nullcontext()
-    with refused, servers.install_beside(tmp_path):
-        (tmp_path / "database").touch()
-    assert (tmp_path / "done").exists()
 
 
 def test_nothing_is_installed_into_an_environment_of_the_user(tmp_path):

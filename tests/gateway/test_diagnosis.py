@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from gateway_project.console import identity
-from gateway_project.demo import outcome
+from gateway_project.demo import servers
 from gateway_project.diagnosis import check_installation, check_servers, examine
 from gateway_project.diagnosis.check_servers import ServerAnswer
 from gateway_project.foundation import sealing
@@ -89,12 +89,6 @@ def test_a_sound_installation_is_found_sound(config, told, monkeypatch):
     assert {finding.verdict for finding in found.values()} == {"ok"}
     assert found["server git"].detail == "12 tools"
     assert "16 dimensions" in found["embedding model"].detail
-
-
-def test_a_server_that_does_not_answer_is_a_failure_with_its_reason(config, told):
-    told("bad", error="server 'bad': exited with status 3")
-    finding = one(config, "server bad")
-    assert (finding.verdict, finding.detail) == ("failure", "exited with status 3")
 
 
 def test_a_server_that_prints_beside_the_protocol_is_a_warning(config, told):
@@ -320,10 +314,10 @@ def test_little_room_is_a_warning(config, monkeypatch, space, verdict):
 
 
 def test_a_demonstration_that_failed_is_a_warning_until_one_succeeds(config):
-    outcome.record_failure(config.home, "2 of 4 calls failed")
+    servers.record_failure(config.home, "2 of 4 calls failed")
     (finding,) = check_installation.check_demonstration(config)
     assert (finding.verdict, "2 of 4 calls failed" in finding.detail) == ("warning", True)
-    outcome.record_failure(config.home, "")
+    servers.record_failure(config.home, "")
     assert list(check_installation.check_demonstration(config)) == []
 
 
@@ -432,13 +426,6 @@ def test_a_server_that_timed_out_is_reported_with_its_last_error(config, told):
     assert found.verdict == "warning"
     assert "still starting" in found.detail
     assert "failed the last time: E404, no such package" in found.detail
-
-
-def test_a_failing_server_is_reported_with_its_earlier_answer(config, told):
-    answered_at = datetime(2026, 11, 20, 8, tzinfo=UTC)
-    failed_at = answered_at + timedelta(hours=1)
-    told("s", last_connected_at=answered_at, last_error="exited", last_error_at=failed_at)
-    assert "last answered at 2026-11-20 08:00" in one(config, "server s").detail
 
 
 def test_the_last_output_of_a_failing_server_is_reported_and_printed_on_request(

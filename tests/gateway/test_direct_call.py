@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from execution import call
 from execution.call import ApprovalRequired, InvalidArguments
 from execution.control import Action
 from execution.models import Approval, WorkflowExecution
@@ -16,10 +15,8 @@ from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store import approvals
 from gateway_project import flow
-from gateway_project.foundation import computing, schema
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
-from gateway_project.foundation.schema_steps import MAX_LOOP_STEPS
 from gateway_project.runs import direct_call
 from gateway_project.runs.direct_call import CallInProgress, DirectCallFailed, UserChannel
 from gateway_project.use_cases import decide_approval
@@ -322,36 +319,3 @@ async def test_without_a_database_approval_is_impossible_and_nothing_is_called(s
     with pytest.raises(RunsUnavailable):
         await behind.call()
     assert behind.upstream.calls == []
-
-
-async def test_costly_arguments_are_validated_once_before_the_call(home, sealer, monkeypatch):
-    judged = []
-    validate = schema.validate_arguments
-
-    def watched(*args, **more):
-        if more["steps"]._limit != MAX_LOOP_STEPS:
-            judged.append(more["cache_key"])
-        return validate(*args, **more)
-
-    monkeypatch.setattr(schema, "validate_arguments", watched)
-    arguments = {"path": "/judged-once", "rest": list(range(2_000))}
-    channel, _ = saying(approve=True)
-    async with world(home, sealer) as behind:
-        request = UpstreamRequest.to_call("delete_file", arguments)
-        with pytest.raises(ApprovalRequired):
-            await call.call(
-                request, caller=ADMIN, catalogue=behind.known, upstream=behind.upstream
-            )
-        await behind.call(arguments, user_channel=channel)
-        assert [seen.arguments for seen in behind.upstream.calls] == [arguments]
-    assert judged == ["direct"]
-
-
-async def test_a_small_call_is_validated_without_a_thread(home, sealer, monkeypatch):
-    async def refuse(*_args, **_more):
-        raise AssertionError
-
-    for place in (computing, direct_call):
-        monkeypatch.setattr(place, "run_in_validation_thread", refuse)
-    async with world(home, sealer) as behind:
-        assert (await behind.asked()).approval

@@ -73,11 +73,6 @@ def test_a_server_is_added_in_the_layout_of_the_file(before, after):
     assert is_within(before, put(before))
 
 
-def test_windows_line_endings_are_kept():
-    changed = put('{\r\n  "mcpServers": {\r\n    "a": {}\r\n  }\r\n}\r\n')
-    assert "\n" not in changed.replace("\r\n", "")
-
-
 def test_an_existing_entry_is_replaced_in_place():
     before = '{\n  "mcpServers": {\n    "foregate": {"old": 1}, // mine\n    "z": {}\n  }\n}'
     assert put(before) == before.replace('{"old": 1}', COMPACT)

@@ -35,10 +35,6 @@ def test_a_server_is_added_as_a_table_at_the_end(before, between):
     assert put(before) == before + between + BLOCK
 
 
-def test_windows_line_endings_are_kept():
-    assert "\n" not in put("model = 'o'\r\n").replace("\r\n", "")
-
-
 def test_an_existing_entry_is_replaced():
     before = (
         '[mcp_servers.foregate]\ncommand = "old"\n\n[mcp_servers.foregate.env]\nA = "1"\n\n'

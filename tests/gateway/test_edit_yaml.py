@@ -56,10 +56,6 @@ def test_a_server_is_added_or_replaced_in_the_layout_of_the_file(before, after):
     assert after is None or changed == after
 
 
-def test_windows_line_endings_are_kept():
-    assert "\n" not in put("A: 1\r\n").replace("\r\n", "")
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -107,7 +107,7 @@ def test_codex_names_the_variables_of_its_headers():
         'http_headers = { A = "1" }\nenv_http_headers = { B = "KEY" }\nenabled = false\n'
     )
     assert found.headers == {"A": "1", "B": "${KEY}", "Authorization": "Bearer ${TOKEN}"}
-    assert (found.signs_in, found.scopes, found.enabled) == (True, "a b", False)
+    assert (found.authorization, found.oauth_scopes, found.enabled) == ("oauth", "a b", False)
 
 
 def test_broken_toml_is_one_line():
@@ -126,8 +126,9 @@ def test_broken_toml_is_one_line():
 )
 def test_oauth_settings_of_a_client_are_imported(client, auth):
     found = only({"type": "http", "url": URL, **auth}, client)
-    assert (found.signs_in, found.client_id, found.client_secret) == (True, "me", "s")
-    assert found.scopes == "a b"
+    assert (found.authorization, found.oauth_client_id) == ("oauth", "me")
+    assert found.oauth_client_secret == "s"
+    assert found.oauth_scopes == "a b"
     assert found.extra == {}
     assert "'s'" not in repr(found)
 

@@ -118,12 +118,6 @@ def test_an_interruption_is_no_defect():
     )
 
 
-def test_an_error_before_django_has_its_models_is_explained_too(monkeypatch):
-    monkeypatch.setattr("django.apps.apps.models_ready", False)
-    assert error_text.explain_user_error(ConfigurationError("set it")) == "set it"
-    assert error_text.explain_user_error(ValueError("x")) is None
-
-
 def test_explaining_an_error_works_without_django_setup():
     code = (
         "from gateway_project.management import error_text; "

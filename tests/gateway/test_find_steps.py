@@ -66,11 +66,6 @@ async def test_a_step_that_a_tool_may_serve_is_offered_beside_one_that_is_served
     assert await find(world) == [LOG, STATUS]
 
 
-async def test_requests_for_one_tool_change_nothing(world):
-    rank_requests(world, (candidate(world, STATUS),), (candidate(world, STATUS),))
-    assert await find(world) == [LOG, STATUS]
-
-
 async def test_a_single_step_or_a_filter_is_not_ranked(world):
     rank_requests(world, (candidate(world, LOG),), (candidate(world, TIME),))
     assert await find(world, query="show the log") == [LOG, STATUS]
@@ -80,30 +75,6 @@ async def test_a_single_step_or_a_filter_is_not_ranked(world):
 
 async def test_what_cannot_be_ranked_is_searched_as_a_whole(world):
     assert await find(world) == [LOG, STATUS]
-
-
-async def test_the_best_tools_of_two_steps_are_the_first_two(world):
-    rank_requests(
-        world,
-        (candidate(world, LOG), candidate(world, STATUS, 0.5)),
-        (candidate(world, TIME), candidate(world, STATUS, 0.3)),
-    )
-    assert (await find(world))[:2] == [LOG, TIME]
-
-
-async def test_scores_fall_in_the_order_of_the_answer(world):
-    world.hits = tuple(replace(one, score=0.9 - n / 2) for n, one in enumerate(world.hits[::-1]))
-    rank_requests(
-        world,
-        (candidate(world, LOG), candidate(world, LOG, 0.5)),
-        (candidate(world, TIME), candidate(world, STATUS, 0.5)),
-    )
-    found = await search(world)
-    assert [(card.tool, card.score) for card in found.tools] == [
-        (LOG, 0.9),
-        (TIME, 0.9),
-        (STATUS, 0.45),
-    ]
 
 
 async def test_second_best_tools_score_between_their_neighbours(world):

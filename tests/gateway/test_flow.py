@@ -1,6 +1,4 @@
 import asyncio
-import json
-import threading
 from dataclasses import replace
 
 import django.db
@@ -16,7 +14,6 @@ from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
 from tools import catalogue_index
 from tools.query_text import QueryError
-from tools.upstream.request import UpstreamRequest
 
 
 def find(world, **values):
@@ -61,25 +58,9 @@ async def test_the_answer_is_cut_where_its_tokens_would_exceed_the_budget(world)
     assert one.tokens_used < first.tokens_used
 
 
-async def test_the_best_match_is_shown_even_beyond_the_budget(world):
-    assert len((await find(world, token_budget=1)).tools) == 1
-
-
 async def test_requested_budgets_are_capped_by_the_installation(world):
     world.token_budget = 30
     assert (await find(world, token_budget=10_000)).tokens_budget == 30
-
-
-async def test_tokens_are_those_of_tools_order_and_warnings_as_the_answer_has_them(world):
-    found = await find(world, server="none")
-    answer = {
-        "tools": [card.as_json() for card in found.tools],
-        "run_order": list(found.run_order),
-        "warnings": list(found.warnings),
-    }
-    sent = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-    assert found.warnings
-    assert found.tokens_used == world.effects.count_tokens(sent)
 
 
 async def test_context_tools_may_be_named_by_id_or_exposed_name(world):
@@ -189,12 +170,6 @@ async def test_an_empty_catalogue_reports_how_to_add_servers(world):
     assert (await find(world, server="git")).warnings == (lookup.NO_TOOLS_WARNING,)
 
 
-async def test_a_long_list_of_servers_is_cut(world):
-    world.catalogue = catalogue(*(tool(f"s{i:02}:t") for i in range(25)))
-    (warning,) = (await find(world, server="x")).warnings
-    assert warning.endswith("s19 and 5 more")
-
-
 async def test_a_query_without_words_is_refused(world):
     world.search_error = QueryError("the query is empty")
     with pytest.raises(QueryError):
@@ -219,12 +194,6 @@ async def test_a_description_has_the_server_its_trouble_and_alternatives(world):
     assert described.server.name == "git"
     assert described.trouble == "it hangs"
     assert described.alternatives == ("hg:git_log",)
-
-
-async def test_every_call_uses_the_same_path_upstream(world):
-    request = UpstreamRequest.to_call("git:git_status", {})
-    outcome = await flow.call_tool(world.effects, world.caller, request)
-    assert outcome.result.content[0].text == "git_status"
 
 
 async def test_a_better_match_that_waits_for_approval_is_named(world):
@@ -260,21 +229,3 @@ async def test_a_tool_awaiting_approval_is_named_only_if_it_matches_the_query(wo
     assert any("hg:show_log" in warning for warning in (await find(world)).warnings)
     assert not any("log" in warning for warning in (await find(world, server="git")).warnings)
     assert not any("unrelated" in warning for warning in (await find(world)).warnings)
-
-
-async def test_a_limited_number_of_waiting_tools_is_ranked_off_the_event_loop(world, monkeypatch):
-    threads, sizes = [], []
-    index_words = catalogue_index.index_words
-
-    def noted(tools):
-        threads.append(threading.get_ident())
-        sizes.append(sum(item.state == "quarantined" for item in tools))
-        return index_words(tools)
-
-    monkeypatch.setattr(catalogue_index, "index_words", noted)
-    monkeypatch.setattr(lookup, "MAX_RANKED_TOOLS", 2)
-    waiting = [tool(f"git:log_{number}", state="quarantined") for number in range(4)]
-    world.catalogue = catalogue(*world.catalogue.tools.values(), *waiting)
-    await find(world)
-    assert sizes == [2]
-    assert threading.get_ident() not in threads

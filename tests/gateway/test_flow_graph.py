@@ -7,7 +7,6 @@ import structlog
 from gateway_project import flow
 from gateway_project.find.answers import FindRequest
 from gateway_project.mcp import meta_tools
-from graph.record import GraphMetric
 from graph.relations import EvidenceSource, Relation, RelationKind
 from tests.gateway.catalogues import catalogue, server, text_result, tool
 from tests.gateway.conftest import hit
@@ -117,19 +116,6 @@ async def test_a_related_tool_explains_its_path(hub):
         "lab:merge": ("is often used with git:push (0.80)",),
         "lab:push": ("takes input from lab:merge, which is often used with git:push (0.72)",),
     }
-
-
-async def test_rank_in_the_shared_graph_settles_ties_of_related_tools(hub):
-    others = (BRANCH, "lab:merge")
-    hub.relations = [
-        relation(hub, PUSH, RelationKind.OFTEN_USED_WITH, other, 0.9) for other in others
-    ]
-
-    for first in others:
-        ranks = {hub.catalogue.tools[first].pk: GraphMetric(0.5, 0, 0.0, 0.0)}
-        effects = replace(hub.effects, metrics=lambda ranks=ranks: ranks)
-        answer = await flow.find_tools(effects, hub.caller, FindRequest(query="push", limit=5))
-        assert next(card.tool for card in answer.tools if card.role == "related") == first
 
 
 async def test_optional_dependencies_are_described_as_optional(hub):
@@ -426,14 +412,6 @@ async def test_an_untrusted_schema_does_not_relate_its_tool_to_others(hub):
     hub.catalogue = catalogue(*tools.values(), servers=trusted)
     related = [card.tool for card in (await find(hub)).tools if card.role == "related"]
     assert set(related) == {BRANCH, "lab:merge"}
-
-
-async def test_a_warning_about_omitted_tools_is_short(hub):
-    others = [tool(f"many:t{number}", pk=10_000 + number) for number in range(30)]
-    hub.catalogue = catalogue(*hub.catalogue.tools.values(), *others)
-    hub.relations = [relation(hub, PUSH, RelationKind.DEPENDS_ON, other.tool) for other in others]
-    (warning,) = (await find(hub, token_budget=1)).tools[0].warnings
-    assert warning.endswith("many:t0, many:t1, many:t2 and 27 more")
 
 
 async def test_fields_that_are_not_names_are_left_out(hub):

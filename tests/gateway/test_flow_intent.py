@@ -107,12 +107,6 @@ async def test_outcomes_never_lend_a_confidence_to_a_draft_by_words(world):
     assert answer.suggestion.confidence == 0.0
 
 
-async def test_every_answer_has_its_own_id(world):
-    first, second = await suggest(world), await suggest(world)
-    assert len(first.speculation_id) == 32
-    assert first.speculation_id != second.speculation_id
-
-
 async def test_the_team_and_the_considered_tools_are_passed_on(world):
     world.caller = replace(world.caller, team=7)
     answer = await suggest(world, considered=(LOG, "git__git_status", "nobody:knows"))

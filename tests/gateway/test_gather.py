@@ -67,13 +67,6 @@ def test_a_user_whose_project_has_an_empty_list_has_no_problem(keep):
     assert found.problems == ()
 
 
-def test_an_empty_file_has_no_servers_and_is_no_problem(keep, project):
-    keep(user=listed(git="u"))
-    (project / ".mcp.json").write_text(" \n")
-    found = gather_servers("claude-code")
-    assert (commands(found), found.problems) == ({"git": "u"}, ())
-
-
 @pytest.mark.parametrize("broken", [".mcp.json", "../.claude.json"])
 def test_a_broken_file_is_reported_and_does_not_affect_others(keep, project, broken):
     keep(shared=listed(git="s"), user=listed(git="u"))
@@ -144,13 +137,6 @@ def test_every_place_where_vs_code_keeps_servers_is_read(project, monkeypatch, p
     for origin in ("vscode", str(file)):
         (entry,) = gather_servers(origin).entries
         assert (entry.name, entry.args) == ("git", ("${PLACE:-b}",))
-
-
-def test_servers_in_several_places_of_one_file_are_all_read(project):
-    one, other = ({"servers": {name: {"command": name}}} for name in ("a", "b"))
-    document = {"customizations": {"vscode": {"mcp": one, "settings": {"mcp": other}}}}
-    (project / ".devcontainer.json").write_text(json.dumps(document))
-    assert commands(gather_servers("vscode")) == {"a": "a", "b": "b"}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from io import BytesIO, StringIO, TextIOWrapper
 import pytest
 from django.core.management import CommandError, call_command
 
-from gateway_project.management.commands import import_graph
 from gateway_project.models import AuditEntry
 from graph.exchange.read import GraphFormat
 from graph.models import RelationEvidence, ToolDependency, ToolMetric
@@ -55,11 +54,6 @@ def test_a_graph_is_exported_to_standard_output(file, form):
     assert out.startswith("<?xml" if form is GraphFormat.GRAPHML else "{")
 
 
-def test_without_relations_there_is_an_empty_document():
-    out, _ = run("export_graph")
-    assert json.loads(out)["relations"] == []
-
-
 def test_a_part_is_exported(file):
     run("import_graph", file)
     out, _ = run("export_graph", "--around", "s:a", "--hops", "0")
@@ -92,16 +86,6 @@ def test_a_failed_export_reports_the_reason(file, options, message):
     with pytest.raises(CommandError) as caught:
         run("export_graph", *options)
     assert message in str(caught.value)
-
-
-def test_a_file_is_reported_as_json(tmp_path):
-    out, _ = run("export_graph", tmp_path / "g.graphml", "--json")
-    assert json.loads(out) == {
-        "file": str(tmp_path / "g.graphml"),
-        "format": "graphml",
-        "tools": 0,
-        "relations": 0,
-    }
 
 
 def test_an_import_is_written_down_once(file):
@@ -183,26 +167,6 @@ def test_relations_of_unknown_tools_can_be_skipped(file):
     out, errors = run("import_graph", file, "--skip-unknown")
     assert "1 left out" in out
     assert "their tools are not here" in errors
-
-
-def test_many_changes_are_shown_in_part(file, monkeypatch):
-    monkeypatch.setattr(import_graph, "MAX_SHOWN_CHANGES", 1)
-    rows = [ROW, ROW | {"target": "s:c"}]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    assert "and 1 more" in run("import_graph", file, "--dry-run")[0]
-
-
-@pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.graphml", "x"])
-def test_an_empty_file_is_refused_in_whichever_form(tmp_path, name):
-    empty = tmp_path / name
-    empty.touch()
-    with pytest.raises(CommandError, match="nothing was imported"):
-        run("import_graph", empty)
-
-
-def test_an_import_writes_nothing_but_its_report(file, capfd):
-    run("import_graph", file)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_a_missing_file_is_reported(tmp_path):

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from graph import refresh
-from graph.models import GraphSnapshot, ToolDependency, ToolMetric, ToolUsage
+from graph.models import GraphSnapshot, ToolDependency, ToolUsage
 from tests.factories import SEEN_AT, TeamFactory, ToolFactory
 from tests.gateway.admin_pages import relation
 
@@ -83,21 +83,6 @@ def test_metrics_are_shown_by_name_and_recomputed_on_request(tools, capsys):
     assert "by PageRank: s1:status " in shown
     assert "up to date" in shown
     assert "Communities" in shown
-
-
-def test_equal_ranks_and_deleted_tools_are_handled(tools):
-    relation(tools[0], tools[1], "precedes", source="curated")
-    tools[0].state = "removed"
-    tools[0].save()
-    for tool in tools:
-        ToolMetric.objects.create(
-            tool=tool, pagerank=0.5, community=0, betweenness=0.0, closeness=0.0
-        )
-    found = report()
-    assert [one["tool"] for one in found["top"]["pagerank"]] == [
-        "git:commit", "s0:add", "s1:status"
-    ]  # fmt: skip
-    assert found["top"]["betweenness"] == []
 
 
 def test_calls_of_all_teams_are_added_up(tools, capsys):

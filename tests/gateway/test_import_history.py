@@ -6,14 +6,13 @@ from django.core.management import CommandError, call_command
 
 from gateway_project.management.commands import import_history
 from gateway_project.models import AuditEntry
-from graph import fit_models, history_file
+from graph import history_file
 from graph.models import FittedModel, PatternRun, WorkflowPattern
 from tests.factories import ServerFactory, TeamFactory, ToolFactory, UserFactory
 from tests.fakes import FakeEmbedder
 from tools.embed import load
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import EmbeddingUnavailable
-from tools.embed.recipes import UnknownModel
 from tools.embed_catalogue import embed_missing
 from tools.models import ToolEmbedding
 
@@ -110,13 +109,6 @@ def test_invalid_lines_are_named_and_all_others_imported(write):
     assert PatternRun.objects.count() == 2
 
 
-def test_many_wrong_lines_are_counted(write):
-    error, _, told = refused(write(*["x"] * 50, row()))
-    assert error.startswith("50 lines of")
-    assert len(told.splitlines()) == import_history.MAX_SHOWN_PROBLEMS + 1
-    assert told.splitlines()[-1] == "and 30 more"
-
-
 def test_a_unique_bare_tool_name_is_accepted(write):
     run(write(row("r1", "Send", "send")))
     assert WorkflowPattern.objects.get().tasks[0]["tool"] == "s:send"
@@ -191,14 +183,6 @@ def test_without_the_model_runs_are_recorded_with_instructions(write, embedder, 
     assert "`manage.py embed`" in told
 
 
-def test_an_unknown_model_is_one_clear_line(write, monkeypatch):
-    def unknown(_config):
-        raise UnknownModel("no recipe for it")
-
-    monkeypatch.setattr(import_history, "make_embedder", unknown)
-    assert refused(write(row()))[0] == "no recipe for it"
-
-
 def test_a_line_that_is_nested_too_deeply_is_named_and_all_others_are_imported(write):
     deep = json.dumps(row("r2")).replace('"s:send"', '"s:send", "arguments": {"x": %s}')
     error, out, told = refused(write(row("r1"), deep % ("[" * 600 + "]" * 600), row("r3")))
@@ -227,17 +211,3 @@ def test_the_reason_for_not_fitting_is_reported(write, monkeypatch, settings):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"search_memory_mb": 0})
     _, told = run(write(row("r2")))
     assert "FOREGATE_SEARCH_MEMORY_MB" in told
-
-
-def test_a_failed_fit_is_one_line(write, monkeypatch):
-    def broken(*_, **__):
-        raise ValueError("no candidates")
-
-    monkeypatch.setattr(fit_models, "fit_team", broken)
-    _, told = run(write(row("r1")))
-    assert told == (
-        "not fitted for everybody: no candidates; it is tried again when its history changes\n"
-    )
-    TeamFactory(name="ops")
-    report = json.loads(run(write(row("r2")), "--team", "ops", "--json")[0])
-    assert [one["reason"] for one in report["not_fitted"]] == ["no candidates"]

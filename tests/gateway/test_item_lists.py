@@ -101,13 +101,6 @@ async def test_a_defect_affects_one_list(requests, caplog):
     assert (list(listed.by_server), listed.missing) == (["b"], ("a",))
 
 
-async def test_closing_cancels_running_fetches(requests):
-    requests.lists["a", "prompts"] = asyncio.Event()
-    async with asyncio.timeout(PATIENCE_S):
-        async with lists_of(requests, wait_s=0.01) as lists:
-            await lists.gather_lists([A], "prompts", caller=WHO)
-
-
 async def test_lists_of_the_oldest_callers_are_evicted(requests, monkeypatch):
     monkeypatch.setattr("tools.item_lists.MAX_CACHED_LISTS", 2)
     private = server("a", session="per_caller")

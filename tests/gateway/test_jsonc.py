@@ -73,16 +73,3 @@ def test_duplicate_keys_are_recorded_even_among_comments():
         assert found.repeated_keys == ("a",)
     with pytest.raises(ValueError, match="'a' is given twice"):
         jsonc.read_members('{"a": 1, "a": 2}', 0).find_member("a")
-
-
-def test_members_are_found_with_their_places():
-    text = '{ /* x */ "a": [1, /* , */ 2] , "b":{}}'
-    members = jsonc.read_members(text, 0)
-    first, second = members.items
-    assert text[first.start :].startswith('"a"')
-    assert text[first.value_start : first.value_end] == "[1, /* , */ 2]"
-    assert text[first.comma_end - 1] == ","
-    assert (second.key, text[second.value_start : second.value_end]) == ("b", "{}")
-    assert second.comma_end is None
-    assert text[members.closing] == "}"
-    assert members.find_member("c") is None

@@ -101,10 +101,6 @@ def test_without_predictions_it_says_so(capsys):
     assert "%" not in text
 
 
-def test_it_says_that_nothing_was_run_ahead(capsys):
-    assert "Nothing was called or run ahead of a request" in shown(capsys)
-
-
 def test_compared_results_are_reported_by_team(capsys):
     served, ended = ToolFactory(), ToolFactory()
     team = TeamFactory()
@@ -120,14 +116,6 @@ def test_compared_results_are_reported_by_team(capsys):
     text = " ".join(shown(capsys).split())
     assert "3 of 4 agreed; 1 tools have earned that theirs are served, 1 are not" in text
     assert "0 of 1 agreed" in " ".join(shown(capsys, "--team", team.name).split())
-
-
-def test_open_predictions_are_not_reported_as_none(capsys):
-    suggest(at=timezone.now())
-    text = shown(capsys)
-    assert "1 still open" in text
-    assert "No outcome known yet" in text
-    assert "Nothing predicted yet" not in text
 
 
 def test_shares_are_shown_with_their_number_and_goal(capsys):
@@ -158,27 +146,11 @@ def test_next_calls_are_shown_by_server_and_tool(capsys):
     assert "unknown" in text, "the price of the server's calls"
 
 
-def test_next_calls_beyond_the_budget_would_gain_nothing(capsys):
-    predict_calls(ToolFactory(), hits=1, misses=30)
-    text = shown(capsys)
-    assert "from no chance on is waste within 50%" in text
-    assert "would have had" not in text
-
-
 def test_calls_are_unknown_where_older_events_may_be_deleted():
     predict_calls(ToolFactory(), hits=30, misses=0)
     make_calls(60, at=timezone.now() - timedelta(days=40))
     assert as_json("--days", "60")["shadow_next_calls"]["hit_rate"] == {"value": None, "of": 0}
     make_calls(60)
-    assert as_json()["shadow_next_calls"]["hit_rate"] == {"value": 0.5, "of": 60}
-
-
-def test_calls_are_known_at_the_limit_of_events_while_older_ones_are_left(settings):
-    settings.FOREGATE = settings.FOREGATE.model_copy(update={"events_per_team": 60})
-    predict_calls(ToolFactory(), hits=30, misses=0)
-    make_calls(60)
-    assert as_json()["shadow_next_calls"]["hit_rate"]["value"] is None
-    make_calls(1, at=timezone.now() - timedelta(days=40))
     assert as_json()["shadow_next_calls"]["hit_rate"] == {"value": 0.5, "of": 60}
 
 

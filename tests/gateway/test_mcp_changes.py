@@ -11,7 +11,6 @@ from gateway_project.mcp import changes
 from gateway_project.mcp.changes import ChangeHub
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.patience import PATIENCE_S
-from tools.resource_uris import ResourceAddress
 from tools.upstream.errors import UpstreamRefused
 
 
@@ -151,24 +150,6 @@ async def test_a_refused_subscription_is_reported(connect, world):
     async with connect("legacy") as client:
         with pytest.raises(MCPError, match="no subscriptions"):
             await subscribe(client, "file:///x")
-
-
-async def test_changes_reach_followers_and_watchers():
-    told, other = [], []
-    address = ResourceAddress(server="a", uri="x:")
-    following = ChangeHub(muted_lists={"tools"})
-    with following.follow(told.append, {address: "known as"}, client=lambda: "s"):
-        assert following.is_watching("s", address)
-        assert not following.is_watching("t", address)
-        with following.follow(other.append, {address: "x:"}, client=lambda: "t"):
-            following.notify_list_changed("tools")
-            following.notify_list_changed("prompts")
-            following.notify_resource_updated("a", "x:", {"s", "u"})
-            following.notify_resource_updated("b", "x:", {"s", "t"})
-    following.notify_list_changed("prompts")
-    assert told == [changes.PromptsListChanged(), ResourceUpdated("known as")]
-    assert other == [changes.PromptsListChanged()]
-    assert not following.is_watching("s", address)
 
 
 async def test_too_many_followers_are_refused(monkeypatch):

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from gateway_project.mcp.conversation import (
-    REPLAY_ID_PREFIX,
     Conversation,
     is_replay_response,
     read_response_id,
@@ -98,12 +97,6 @@ def test_the_id_of_a_response_is_read_however_it_is_written(identifier, spaced):
     message = {"jsonrpc": "2.0", "id": identifier, "result": {"id": 99}}
     separators = (", ", ": ") if spaced else (",", ":")
     assert read_response_id(json.dumps(message, separators=separators).encode()) == identifier
-
-
-def test_only_ids_of_a_prelude_are_hidden_from_the_client():
-    assert is_replay_response(f"{REPLAY_ID_PREFIX}0")
-    assert not is_replay_response("0")
-    assert not is_replay_response(0)
 
 
 def test_an_unpaired_surrogate_is_replayed_unchanged():

@@ -1,9 +1,7 @@
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from mcp.shared.exceptions import MCPError
 
 from execution import codes, control
 from execution.call import CallError, InvalidArguments, ToolUnavailable
@@ -12,17 +10,15 @@ from execution.planning import references
 from execution.process.journal import JournalClosed
 from execution.running import failure, for_each, result_cache, steering
 from gateway_project import user_errors
-from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.schema import ArgumentProblem
-from gateway_project.mcp import conversation, errors, handlers
+from gateway_project.mcp import conversation, errors
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.results import ERROR_KEY
 from gateway_project.pass_through import PassThroughError
-from gateway_project.readiness import NotReady, Readiness
+from gateway_project.readiness import NotReady
 from gateway_project.runs.direct_call import DirectCallFailed
 from gateway_project.use_cases import decide_approval
-from tools.query_text import QueryError
 from tools.upstream.errors import UpstreamRefused
 
 BASE = Path(__file__).resolve().parent.parent.parent
@@ -82,10 +78,6 @@ def test_exactly_the_error_codes_are_documented():
     assert used == DOCUMENTED
 
 
-def test_a_query_without_words_is_an_invalid_argument():
-    assert errors.explain_error(QueryError("empty")) == ("invalid_arguments", "empty")
-
-
 @pytest.mark.parametrize("kind", [InvalidArguments, InvalidRequest])
 def test_the_expected_value_is_added_where_the_message_lacks_it(kind):
     problems = (
@@ -128,14 +120,3 @@ def test_refusing_a_waiting_tool_reports_findings_in_its_texts():
         "found in its texts: notice: link in description: xy",
     ]
     assert len(result.meta[ERROR_KEY]["warnings"]) == 2
-
-
-async def test_a_request_keeps_its_id():
-    readiness = Readiness()
-    readiness.refuse(NotReady("database_unavailable", "away"))
-    ctx = SimpleNamespace(
-        method="prompts/get", params={"name": "p"}, protocol_version="2026-07-28"
-    )
-    with telemetry.bind_request_id("abc"), pytest.raises(MCPError) as refused:
-        await handlers.handle_request(readiness, ctx)
-    assert refused.value.error.data[ERROR_KEY]["request_id"] == "abc"

@@ -211,12 +211,6 @@ async def test_a_valid_header_annotation_is_kept_and_found_by_name(world):
     assert exposure.find_input_schema(known, ADMIN, "full", "nothing") is None
 
 
-async def test_a_schema_without_header_annotations_checks_none():
-    known = catalogue(tool("git:log", definition_hash="h2"))
-    for _ in range(2):
-        assert exposure.find_input_schema(known, ADMIN, "full", "git__log") is None
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_missing_client_capability_is_the_protocol_error(connect, world, era):
     data = {"requiredCapabilities": {"elicitation": {}}}
@@ -233,30 +227,6 @@ async def test_a_missing_client_capability_is_the_protocol_error(connect, world,
         with pytest.raises(MCPError) as refused:
             await client.call_tool("plain", {})
     assert (refused.value.code, refused.value.data) == (-32021, data)
-
-
-async def test_names_never_collide_whatever_the_tools_are_called(world):
-    known = catalogue(
-        tool("free:git__log"),
-        tool("git:log"),
-        servers=(server("free", unprefixed=True),),
-    )
-    listed = [item["name"] for item in exposure.list_exposed(known, ADMIN, "full").items]
-    assert len(set(listed)) == 2
-    assert known.exposed_name("git:log") == "git__log"
-
-
-async def test_the_list_of_a_thousand_tools_is_built_once(world, connect):
-    world.catalogue = catalogue(
-        *(tool(f"s:tool{number}", definition_hash=f"{number}") for number in range(1_100))
-    )
-    async with connect("legacy") as client:
-        first = await client.list_tools()
-        second = await client.list_tools(cursor=first.next_cursor)
-    assert len(first.tools) == 1_000
-    assert len(first.tools) + len(second.tools) == 1_100 + len(META)
-    shown = exposure.list_exposed(world.catalogue, ADMIN, "full")
-    assert shown is exposure.list_exposed(world.catalogue, ADMIN, "full")
 
 
 @pytest.mark.parametrize("prefix", ["", "git:"])

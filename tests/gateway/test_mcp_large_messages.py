@@ -9,8 +9,6 @@ from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.json_pieces import LARGE_BYTES, TooManyValues
 from gateway_project.mcp import encoding, refused_lines, stdio
 from gateway_project.mcp.http import body
-from tools.upstream.http.transport import HttpTransport
-from tools.upstream.origin import ConnectionOrigin
 
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
 
@@ -117,21 +115,3 @@ async def test_a_large_answer_that_no_client_can_read_is_an_error_under_its_id()
     assert (answer["id"], answer["error"]["code"]) == (1, -32603)
     asking = JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"a": ["\ud83d"] * 20_000})
     assert await encoding.write_message(asking) is None
-
-
-@pytest.mark.parametrize("values", [10, 9_200])
-async def test_whether_a_message_is_large_is_decided_once(monkeypatch, values):
-    decisions = []
-    decide = json_size.is_larger_than
-
-    def is_larger(*args, **more):
-        decisions.append(more["values"])
-        return decide(*args, **more)
-
-    monkeypatch.setattr(json_size, "is_larger_than", is_larger)
-    result = {"rows": list(range(values))}
-    await encoding.write_message(JSONRPCResponse(jsonrpc="2.0", id=1, result=result))
-    await encoding.write_answer(1, {"result": result})
-    request = JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params=result)
-    await HttpTransport(None, ConnectionOrigin(server="s")).encode(request)
-    assert decisions == [1_000] * 3

@@ -122,32 +122,3 @@ async def test_progress_goes_to_the_currently_waiting_request():
         asked = await lot.run(working, caller=ADA, progress=into(first))
         await lot.resume(asked.parked_call, {"ask-1": {}}, caller=ADA, progress=into(second))
     assert (first, second) == ([1], [2])
-
-
-async def test_cancelling_the_waiting_request_cancels_the_call():
-    cancelled = asyncio.Event()
-
-    async def stubborn(call):
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-
-    async with open_parking() as lot:
-        waiting = asyncio.create_task(lot.run(stubborn, caller=ADA, progress=None))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        async with asyncio.timeout(PATIENCE_S):
-            await cancelled.wait()
-
-
-async def test_an_outer_error_is_passed_through():
-    async def parked_and_broken():
-        async with open_parking() as lot:
-            await lot.run(asking, caller=ADA, progress=None)
-            raise ValueError("outside")
-
-    with pytest.raises(ValueError, match="outside"):
-        await parked_and_broken()

@@ -67,9 +67,3 @@ def test_it_is_refused_when_it_is_old(monkeypatch):
     monkeypatch.setattr(request_state.time, "time", lambda: now + 601)
     with pytest.raises(InvalidRequestState, match="expired"):
         request_state.unseal_state(SEALER, subject(), token)
-
-
-def test_request_state_of_another_installation_is_refused():
-    token = request_state.seal_state(Sealer([Fernet.generate_key()]), subject(), RequestRound())
-    with pytest.raises(InvalidRequestState):
-        request_state.unseal_state(SEALER, subject(), token)

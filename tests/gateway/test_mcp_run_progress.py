@@ -52,10 +52,6 @@ def test_reports_never_go_back_nor_beyond_the_end(drawn):
             last = told[0]
 
 
-def test_internal_events_are_omitted():
-    assert RunProgress(tasks=1).apply_event(RunEvent(seq=1, kind="command_applied", at=AT)) is None
-
-
 def test_items_are_reported_by_index_and_do_not_end_their_task():
     course = RunProgress(tasks=1)
     event = RunEvent(seq=1, kind="task_succeeded", at=AT, task="a", item=4)

@@ -173,13 +173,6 @@ async def test_the_status_of_a_run_is_one_of_a_task(following, world, status, sh
         assert state["result"]["structuredContent"]["status"] == status.value
 
 
-async def test_results_are_read_only_once_they_are_shown(following, world):
-    world.runs.known = view(task("log", TaskStatus.RUNNING), status=RunStatus.RUNNING)
-    async with following() as client:
-        await ask(client, "tasks/get", taskId=str(RUN))
-    assert world.runs.read == [False]
-
-
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
 @pytest.mark.parametrize("task_id", UNKNOWN_IDS)
 async def test_unknown_and_foreign_tasks_are_refused_alike(following, method, task_id):

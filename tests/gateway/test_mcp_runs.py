@@ -1,7 +1,6 @@
 """run_workflow and get_run, as both eras of clients see them."""
 
 import json
-import threading
 from dataclasses import replace
 from uuid import UUID
 
@@ -12,7 +11,6 @@ from execution.status import RunStatus, TaskStatus
 from execution.store.runs import IdempotencyConflict
 from execution.workflow import OnError
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import run_calls
 from gateway_project.runs import timeline as run_timeline
 from tests.gateway import run_views
 from tests.gateway.catalogues import catalogue, server, tool
@@ -273,34 +271,6 @@ async def test_a_large_interrupted_list_becomes_a_link_to_its_results(connect, w
         read = await client.read_resource(link["uri"])
     assert json.loads(read.contents[0].text) == {"items": [None, raw]}
     assert link["begins"] == "x" * 500
-
-
-@pytest.mark.parametrize(("items", "is_large"), [(3, False), (1_000, True)])
-async def test_a_large_answer_is_serialized_off_the_event_loop(
-    connect, world, monkeypatch, items, is_large
-):
-    def long(view):
-        tasks = [run_views.task("log"), *(run_views.task("log", item=n) for n in range(items))]
-        return replace(view, tasks=tuple(tasks), status=RunStatus.SUCCEEDED)
-
-    threads = set()
-    for module, name in (
-        (run_calls.run_results, "collect_results"),
-        (run_calls.run_answer, "answer_to_json"),
-        (run_calls.run_timeline, "build_timeline"),
-    ):
-        original = getattr(module, name)
-
-        def noted(*args, original=original):
-            threads.add(threading.get_ident())
-            return original(*args)
-
-        monkeypatch.setattr(module, name, noted)
-    world.runs.becomes = long
-    async with connect() as client:
-        answer = await called(client, "run_workflow", workflow=FLOW)
-    assert answer["status"] == "succeeded"
-    assert (threading.get_ident() not in threads) == is_large
 
 
 async def test_the_timeline_of_calls_is_in_the_metadata(connect):

@@ -18,15 +18,6 @@ async def test_a_run_is_steered(connect, world):
     assert world.runs.handle_notification == [(Action.PAUSE, None)]
 
 
-@pytest.mark.parametrize("wait_s", [0, 5])
-async def test_results_are_read_once_after_a_command(connect, world, wait_s):
-    async with connect() as client:
-        await called(client, "run_workflow", workflow=FLOW)
-        world.runs.read.clear()
-        await called(client, "control_run", run_id=str(RUN), action="pause", wait_s=wait_s)
-    assert world.runs.read.count(True) == 1
-
-
 async def test_an_impossible_action_is_an_error_with_a_code(connect, world):
     async with connect() as client:
         await called(client, "run_workflow", workflow=FLOW)

@@ -72,13 +72,6 @@ async def test_a_last_line_without_newline_is_read(pipe):
     assert await read_all(lines) == ["a", "b"]
 
 
-async def test_end_of_input_can_be_read_repeatedly(pipe):
-    lines = reader(pipe)
-    pipe.close(pipe.write_fd)
-    assert await read_all(lines) == []
-    assert await read_all(lines) == []
-
-
 async def test_bytes_that_are_no_text_are_replaced(pipe):
     lines = reader(pipe)
     pipe.write(b"\xff\xfe\n")
@@ -125,30 +118,6 @@ async def test_an_oversized_line_is_answered_with_an_error(pipe):
     (answer,) = written
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
     assert "longer than 10 bytes" in answer["error"]["message"]
-
-
-async def test_an_id_with_half_a_surrogate_pair_is_refused_and_not_sent_back(pipe):
-    written = []
-
-    class Writer:
-        async def write(self, text):
-            written.append(json.loads(text))
-
-        async def wait_until_idle(self):
-            return
-
-    pipe.write(b'{"jsonrpc": "2.0", "id": "\\ud83d", "method": "ping"}\n')
-    pipe.close(pipe.write_fd)
-    async with (
-        asyncio.timeout(PATIENCE_S),
-        stdio.open_streams(reader(pipe), Writer(), idle=Writer().wait_until_idle) as pair,
-    ):
-        incoming, outgoing = pair
-        async with incoming, outgoing:
-            assert [message async for message in incoming] == []
-    (answer,) = written
-    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
-    assert "without an unpaired surrogate" in answer["error"]["message"]
 
 
 @pytest.mark.parametrize("size", [1, stdio.LARGE_BYTES])
@@ -219,12 +188,6 @@ def test_a_reader_outlives_its_loop_in_silence(pipe):
     assert not thread.is_alive()
 
 
-async def test_a_descriptor_that_cannot_be_read_is_at_its_end(pipe):
-    lines = LineReader(pipe.write_fd)
-    lines.start(asyncio.get_running_loop())
-    assert await read_all(lines) == []
-
-
 @pytest.mark.parametrize("size", [10, 1_000_000])
 async def test_messages_of_any_size_are_written_whole(pipe, size):
     writer = LineWriter(pipe.write_fd)
@@ -251,12 +214,6 @@ async def test_a_client_that_does_not_read_delays_nothing_else(pipe):
     with pytest.raises(BrokenPipeError):
         await writing
     await writer.wait_until_idle()
-
-
-async def test_writing_to_a_disconnected_client_is_an_error(pipe):
-    pipe.close(pipe.read_fd)
-    with pytest.raises(BrokenPipeError):
-        await LineWriter(pipe.write_fd).write(b"x")
 
 
 async def test_end_of_input_waits_for_pending_answers(pipe, monkeypatch):

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 from django.http import HttpResponse
 
-from gateway_project.console.newer_database import NewerDatabaseMiddleware
+from gateway_project.console.middleware import NewerDatabaseMiddleware
 from gateway_project.mcp.http.application import SERVICE_SCOPE_KEY
 from gateway_project.readiness import NotReady, Readiness
 

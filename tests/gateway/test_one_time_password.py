@@ -35,11 +35,6 @@ def test_it_signs_in_to_the_console_once_and_no_second_time(client, ann):
     assert not signed_in(sign_in(client, "ann", password))
 
 
-def test_a_signed_in_user_stays_signed_in(client, ann):
-    sign_in(client, "ann", one_time_password.issue_password(ann))
-    assert client.get(reverse("admin:index")).status_code == 200
-
-
 def test_a_deactivated_user_is_signed_out(client, ann):
     sign_in(client, "ann", one_time_password.issue_password(ann))
     ann.is_active = False
@@ -51,13 +46,6 @@ def test_an_expired_password_does_not_sign_in(ann):
     password = one_time_password.issue_password(ann)
     OneTimePassword.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert authenticate(username="ann", password=password) is None
-
-
-def test_it_is_valid_for_its_lifetime(ann):
-    one_time_password.issue_password(ann)
-    row = OneTimePassword.objects.get()
-    lifetime = row.expires_at - row.created_at
-    assert abs(lifetime - one_time_password.PASSWORD_LIFETIME) < timedelta(minutes=1)
 
 
 def test_a_new_password_replaces_an_unused_one_and_keeps_used_records(ann):

@@ -1,7 +1,6 @@
 """Long work is seen to go on, on a terminal and elsewhere, and stdout is left to results."""
 
 import json
-import sys
 
 import pytest
 from django.core.management import call_command
@@ -48,19 +47,3 @@ def test_discovery_reports_while_it_embeds_and_its_json_is_clean(catalogue, caps
     steps = [line for line in printed.err.splitlines() if line.startswith("Embedding: ")]
     assert steps[0] == f"Embedding: {CHUNK} of 100"
     assert len(steps) > 5
-
-
-def test_a_terminal_sees_the_bar_move_with_each_portion(catalogue, capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
-    moved = []
-    real = embedding.embed_missing
-
-    def embed_missing(embedder, report):
-        return real(embedder, lambda done, total: (moved.append(done), report(done, total)))
-
-    monkeypatch.setattr(embedding, "embed_missing", embed_missing)
-    call_command("discover")
-    assert moved == [*range(0, 100, CHUNK), 100]
-    assert "100/100" in capsys.readouterr().err

@@ -25,14 +25,6 @@ async def waiting(readiness):
     return task
 
 
-async def test_a_serving_gateway_is_returned_at_once():
-    readiness = Readiness()
-    readiness.serve(GATEWAY)
-    assert await readiness.wait_for_gateway() is GATEWAY
-    assert readiness.current is GATEWAY
-    assert not readiness.wanted.is_set()
-
-
 async def test_a_call_waits_for_a_gateway_that_is_starting():
     readiness = Readiness()
     call = await waiting(readiness)
@@ -71,13 +63,6 @@ async def test_a_call_does_not_wait_forever_for_a_start(monkeypatch):
     with pytest.raises(NotReady, match=r"still starting after 0\.01 s") as error:
         await Readiness().wait_for_gateway()
     assert error.value.code == "starting"
-
-
-async def test_a_gateway_that_lost_its_user_refuses_again():
-    readiness = Readiness()
-    readiness.serve(GATEWAY)
-    readiness.refuse(NotReady("unknown_user", "no active user"))
-    assert readiness.current is None
 
 
 class Clock:

@@ -10,7 +10,7 @@ from gateway_project.use_cases.curate_servers import (
 )
 from gateway_project.use_cases.refusals import InvalidEntry
 from tools.models import Server
-from tools.store.servers import ServerRegistration
+from tools.registration import ServerRegistration
 
 pytestmark = pytest.mark.django_db
 

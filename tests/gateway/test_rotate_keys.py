@@ -123,11 +123,6 @@ def test_no_key_is_made_where_its_file_is_missing_and_values_are_sealed(home, na
         assert not path.exists()
 
 
-async def test_the_check_for_sealed_values_may_run_in_an_event_loop(tmp_path, monkeypatch):
-    monkeypatch.setattr(sealed_columns, "list_sealed_columns", lambda _: ())
-    sealing.load_or_create_sealer(tmp_path)
-
-
 def test_lost_keys_are_replaced_only_where_they_are_missing(home, settings):
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"home": home})
     kept = (home / "keys" / "sealing.keys").read_bytes()

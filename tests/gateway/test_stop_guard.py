@@ -157,13 +157,6 @@ def test_a_process_that_stops_in_time_is_not_killed_and_its_guard_ends_with_it(e
     guard.wait(timeout=PATIENCE_S)
 
 
-def test_without_a_guard_signals_are_left_alone(monkeypatch):
-    monkeypatch.setattr(stop_guard, "_guard_pipes", [])
-    before = signal.getsignal(signal.SIGTERM)
-    stop_guard.watch_signals()
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
 @pytest.fixture
 def guard_pipe(monkeypatch):
     """Read end of the pipe to a guard that is told of a signal which nothing else uses."""

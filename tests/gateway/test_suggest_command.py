@@ -13,9 +13,9 @@ from execution.store import grants
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.management.commands import explain
 from gateway_project.wiring import one_intent
-from learning.memory import intent_vectors
 from learning.memory.context import describe_context, hash_context
 from learning.memory.event import EventKind, EventOutcome
+from learning.sessions import word_vectors
 from learning.store import events
 from tests.factories import TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
@@ -182,7 +182,7 @@ def test_past_events_about_similar_texts_are_listed_for_the_team_alone(embedder,
     intent, team = "get weather of a city", TeamFactory(name="meteorologists")
     sealer = sealing.load_or_create_sealer(home)
     [vector] = embedder.embed([intent], kind="query")
-    sealed = intent_vectors.seal_vector(vector, sealer)
+    sealed = word_vectors.seal_vector(vector, sealer)
     past = {"team": team.pk, "intent_hash": 3}
     events.store_records(
         [

@@ -1,6 +1,6 @@
 import pytest
 
-from gateway_project.management.trust import parse_trust
+from gateway_project.management.commands.import_servers import parse_trust
 
 NAMES = ("git", "time", "my server", "a,b")
 

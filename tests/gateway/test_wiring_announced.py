@@ -81,17 +81,6 @@ async def test_a_change_that_is_reported_in_a_moment_is_waited_for():
     assert await is_waiting(announced, announcing=["git"])
 
 
-async def test_a_call_is_woken_by_the_snapshot():
-    announced = AnnouncedTools()
-    announced.announce("git")
-    announced.begin_listing("git")(True)
-    call = asyncio.ensure_future(announced.wait("git:new"))
-    await asyncio.sleep(0)
-    announced.begin_loading()()
-    async with asyncio.timeout(PATIENCE_S):
-        await call
-
-
 async def test_no_call_waits_for_ever_or_twice(monkeypatch):
     monkeypatch.setattr(follow, "ANNOUNCED_TIMEOUT_S", 0.01)
     announced = AnnouncedTools()

@@ -12,16 +12,15 @@ from gateway_project.foundation.advisory import AdvisoryLocks
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.wiring import relist
 from gateway_project.wiring.follow import CurrentSnapshot
-from gateway_project.wiring.relist import ServerDiscoverer, ServerRelister, record_changed_tool
+from gateway_project.wiring.relist import ServerDiscoverer, ServerRelister
 from tests.factories import ServerFactory, ToolFactory, UserFactory
 from tests.gateway.test_wiring import embedder, running, served, until  # noqa: F401 - a fixture
 from tests.patience import PATIENCE_S
 from tests.upstream_calls import call_tool
 from tools.catalogue import UnknownTool
-from tools.definition import Definition
 from tools.discover import DiscoveryResult
 from tools.models import Server, ServerDiscovery, Tool
-from tools.store import approvals, catalogue, discoveries
+from tools.store import approvals, discoveries
 from tools.upstream.errors import DefinitionChanged
 from tools.upstream.pool import UpstreamPool
 from tools.upstream.spec import ServerSpec
@@ -120,14 +119,6 @@ async def test_a_call_refused_for_a_changed_definition_waits_for_approval_at_onc
     assert (await run_in_database_thread(Server.objects.get)).instructions == "Be kind."
 
 
-async def test_a_call_is_refused_also_where_that_cannot_be_recorded(monkeypatch):
-    def away(*_, **__):
-        raise django.db.OperationalError("away")
-
-    monkeypatch.setattr(catalogue, "record_listing", away)
-    await record_changed_tool("gone", Definition(name="x", input_schema={}), approve_new=False)
-
-
 async def test_the_reason_for_unknown_tools_of_a_new_server_is_reported():
     await run_in_database_thread(UserFactory, username="admin", superuser=True)
     async with running() as readiness:
@@ -220,13 +211,6 @@ async def test_a_discovered_server_is_not_discovered_again(stage):
     assert stage.pool.rested == [
         "a",
     ]
-
-
-async def test_a_server_that_is_in_use_is_not_stopped_after_it(stage):
-    stage.pool.state = "ready"
-    await run_in_database_thread(ServerFactory, name="a")
-    await stage.look()
-    assert stage.pool.rested == []
 
 
 async def test_a_failing_server_is_retried_with_backoff(stage, monkeypatch):

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from asyncio.subprocess import PIPE
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -160,16 +159,6 @@ async def test_the_graph_is_refreshed_in_a_process_of_its_own(tools):
         assert not await follow_graph.refresh_in_subprocess()
 
 
-async def test_a_process_of_its_own_prints_nothing(tools):
-    await until_nobody_refreshes()
-    database = str(follow_graph.connection.settings_dict["NAME"])
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "graph", database, stdout=PIPE, stderr=PIPE
-    )
-    assert await process.communicate() == (b"", b"")
-    assert process.returncode == 0
-
-
 async def test_a_failed_process_reports_the_reason(monkeypatch):
     monkeypatch.setitem(follow_graph.connection.settings_dict, "NAME", "no_such_database")
     with pytest.raises(ModuleFailed, match="no_such_database"):
@@ -199,25 +188,6 @@ async def test_a_process_is_ended_with_its_gateway(monkeypatch):
     task.cancel()
     await asyncio.wait([task], timeout=PATIENCE_S)
     assert started[0].returncode == -9
-
-
-async def test_a_failed_graph_task_restarts_without_affecting_others(monkeypatch):
-    keeper, tries, again = GraphKeeper(apart), [], asyncio.Event()
-
-    async def flush():
-        tries.append(1)
-        if len(tries) == 1:
-            raise ValueError("odd")
-        again.set()
-
-    monkeypatch.setattr(keeper.shapes, "flush", flush)
-    task = asyncio.ensure_future(keeper.run(Readiness()))
-    keeper.shapes.enqueue_result(1, None, "hash", {})
-    async with asyncio.timeout(PATIENCE_S):
-        await again.wait()
-    assert not task.done()
-    task.cancel()
-    await asyncio.wait([task])
 
 
 class TestRefresher:
@@ -286,41 +256,6 @@ class TestRefresher:
             await done.wait()
         assert len(looks) == 3
 
-    async def test_a_failed_refresh_is_retried_without_changes(self, monkeypatch):
-        monkeypatch.setattr(refresh, "is_due", lambda *, now: True)
-        begun, done, said = [], asyncio.Event(), []
-        monkeypatch.setattr(follow_graph.log, "warning", lambda _, reason: said.append(reason))
-
-        async def work():
-            begun.append(1)
-            if len(begun) == 1:
-                raise ModuleFailed("out of memory")
-            done.set()
-            return True
-
-        async with self.running(work) as refresher:
-            refresher.note_change()
-            await done.wait()
-        assert said == ["out of memory"]
-
-    async def test_no_refresh_runs_when_nothing_is_due(self, monkeypatch):
-        looked = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def is_due(*, now):
-            loop.call_soon_threadsafe(looked.set)
-            return False
-
-        async def work():
-            raise AssertionError("nothing was due")
-
-        monkeypatch.setattr(refresh, "is_due", is_due)
-        async with self.running(work) as refresher:
-            for _ in range(2):
-                looked.clear()
-                refresher.note_change()
-                await looked.wait()
-
 
 @pytest.mark.parametrize(
     ("channel", "payload", "notes"),
@@ -348,14 +283,6 @@ async def test_calls_change_the_graph_unless_nothing_is_remembered(learns):
     keeper.count_call(7, NOBODY, failed=False)
     keeper.observe_result(tool("s:a", pk=7), None, {"content": []})
     assert len(keeper.usage.usage_of_team(None)) == len(seen) == int(learns)
-
-
-@pytest.mark.parametrize("payload", [patterns.CHANGE_NOTICE, fitted_models.CHANGE_NOTICE])
-async def test_learned_relations_do_not_reload_the_graph(payload, monkeypatch):
-    keeper, read = GraphKeeper(apart), []
-    monkeypatch.setattr(keeper.graph, "handle_notification", read.append)
-    keeper.handle_notification(notify.Notification(channel=notify.GRAPH, payload=payload))
-    assert read == []
 
 
 @pytest.fixture

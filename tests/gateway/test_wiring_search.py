@@ -23,12 +23,10 @@ from tests.fakes import FakeEmbedder
 from tests.gateway.test_wiring import running, served
 from tests.graph.histories import NOW, run, task
 from tests.patience import PATIENCE_S
-from tools import search as search_module
 from tools import search_index_cache
 from tools.embed.cache import CachedEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.search import SearchRequest
-from tools.search_index_cache import SearchIndexCache
 from tools.store import embeddings
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,50 +39,6 @@ def embedder(monkeypatch, home):
     monkeypatch.setattr(wiring.token_count, "count_tokens", len)
     monkeypatch.setattr(search_index_cache, "DEBOUNCE_S", 0)
     return fake
-
-
-@pytest.fixture
-def refreshed(monkeypatch):
-    """Tell of every refresh of the index."""
-    done = asyncio.Event()
-    refresh = SearchIndexCache.refresh
-
-    async def watched(self):
-        await refresh(self)
-        done.set()
-
-    monkeypatch.setattr(SearchIndexCache, "refresh", watched)
-    return done
-
-
-@pytest.fixture
-def used(monkeypatch):
-    """Note with which index each search is made."""
-    noted = []
-    search = search_module.search
-
-    def watched(request, *, embedder, index, weigh):
-        noted.append(index)
-        return search(request, embedder=embedder, index=index, weigh=weigh)
-
-    monkeypatch.setattr(search_module, "search", watched)
-    return noted
-
-
-async def test_a_gateway_searches_in_memory_once_there_is_a_client(embedder, refreshed, used):
-    await run_in_database_thread(UserFactory, username="admin", superuser=True)
-    await run_in_database_thread(ToolFactory, name="convert_time")
-    await run_in_database_thread(embed_missing, embedder)
-    async with running() as readiness:
-        find = (await served(readiness)).effects.search
-        await find(SearchRequest(query="convert"))
-        assert used == [None]
-        assert not refreshed.is_set()
-        readiness.in_use.set()
-        await refreshed.wait()
-        answer = await find(SearchRequest(query="convert"))
-        assert used[-1] is not None
-        assert len(answer.hits) == 1
 
 
 def teach(embedder):

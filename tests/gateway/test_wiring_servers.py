@@ -1,8 +1,6 @@
 """What a gateway starts before its first call needs it."""
 
-import asyncio
 import sys
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -16,8 +14,6 @@ from gateway_project.wiring.follow import CurrentSnapshot
 from graph.record import CallCount
 from graph.store import usage
 from tests.factories import ServerFactory, ToolFactory, UserFactory
-from tests.fakes import FakeEmbedder
-from tools.embed.cache import CachedEmbedder
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,20 +66,3 @@ async def test_none_is_started_where_the_setting_says_so(home):
 async def test_none_is_started_that_the_caller_does_not_see(home):
     await run_in_database_thread(rows)
     assert await start(5, group="nothing") == [[]]
-
-
-async def test_models_load_at_once_if_there_is_a_client(monkeypatch):
-    loaded = threading.Event()
-
-    class Embedder(FakeEmbedder):
-        def embed(self, texts, *, kind):
-            loaded.set()
-            return super().embed(texts, kind=kind)
-
-    monkeypatch.setattr(follow.token_count, "count_tokens", len)
-    readiness = Readiness()
-    follow.begin_loading_models(readiness, CachedEmbedder(Embedder()))
-    assert not loaded.is_set()
-    readiness.in_use.set()
-    follow.begin_loading_models(readiness, CachedEmbedder(Embedder()))
-    assert await asyncio.to_thread(loaded.wait, 10)

@@ -39,10 +39,6 @@ def test_an_intent_is_described_by_its_likeliest_tools_and_its_clauses():
     assert found == Context(workflow_type="code+files", domain="files", complexity="few")
 
 
-def test_the_order_of_the_candidates_does_not_matter():
-    assert describe({1: 0.5, 3: 0.5, 4: 0.1}) == describe({4: 0.1, 3: 0.5, 1: 0.5})
-
-
 def test_what_the_client_states_comes_first():
     stated = {"workflow_type": " Release ", "domain": "Ops", "complexity": "high"}
     assert describe({1: 0.9}, stated=stated) == Context(

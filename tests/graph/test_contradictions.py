@@ -35,15 +35,6 @@ def test_an_optional_dependency_may_be_excluded():
     )
 
 
-def test_two_tools_cannot_replace_each_other():
-    both = relation(A, B, RelationKind.REPLACES), relation(B, A, RelationKind.REPLACES)
-    assert messages(*both) == [
-        "git:add and git:commit cannot replace each other: keep one of the two"
-    ]
-    [found] = find_contradictions(both)
-    assert (found.first, found.second) == both
-
-
 def test_what_can_hold_together_is_left_alone():
     assert not messages(
         relation(A, B, RelationKind.REPLACES),

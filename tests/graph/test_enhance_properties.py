@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.evaluation.closure import collect_closure
-from graph.algorithms.run_order import order_for_running
 from graph.enhance.answer import RemarkKind, SearchMatch
 from graph.enhance.enhance import enhance_matches
+from graph.enhance.order import order_for_running
 from graph.enhance.related import MAX_RELATED
 from graph.enhance.rules import EnhancementRules
 from graph.relations import EvidenceSource, Relation, RelationKind

@@ -8,7 +8,7 @@ from gateway_project.foundation import advisory
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.sealing import Sealer
 from graph import fit_models
-from graph.fit_models import FailedFit, FitSettings, FittedScope
+from graph.fit_models import FailedFit, FitSettings
 from graph.models import FittedModel, WorkflowPattern
 from graph.record_runs import record_runs
 from graph.store import fitted_models, patterns
@@ -57,10 +57,8 @@ def made():
     def make(team, index):
         history = patterns.load_history(team, index.model, sealer=SEALER)
         seen.append((team, [one.tools for one in history]))
-        return FittedScope(
-            ranker=f"ranker {len(seen)}".encode(),
-            figures={"patterns": len(history), "runs": len(history)},
-        )
+        figures = {"patterns": len(history), "runs": len(history)}
+        return f"ranker {len(seen)}".encode(), figures
 
     make.seen = seen
     return make
@@ -80,7 +78,7 @@ def test_recorded_runs_are_fitted_once(tools, record, made):
     record(run("r1", "Send it", task("x", tools[1])))
     assert fit_models.is_due(TERMS)
     (done,) = fit(made)
-    assert (done.team, done.figures["patterns"], done.figures["runs"]) == (None, 1, 1)
+    assert (done.team_id, done.figures["patterns"], done.figures["runs"]) == (None, 1, 1)
     assert not fit_models.is_due(TERMS)
     assert fit(made) == []
     assert made.seen == [(None, [(tools[1],)])]
@@ -114,14 +112,14 @@ def test_each_team_with_runs_has_its_own_model(tools, record, made):
     one, other = TeamFactory(), TeamFactory()
     record(run("r1", "Send it", task("x", tools[1])))
     record(run("r2", "Read it", task("x", tools[0])), team=one.pk)
-    assert [done.team for done in fit(made)] == [None, one.pk]
+    assert [done.team_id for done in fit(made)] == [None, one.pk]
     assert made.seen[1] == (one.pk, [(tools[1],), (tools[0],)])
-    assert fitted_models.load_model(one.pk, TERMS.embedding_model).team == one.pk
-    assert fitted_models.load_model(other.pk, TERMS.embedding_model).team is None
+    assert fitted_models.load_model(one.pk, TERMS.embedding_model).team_id == one.pk
+    assert fitted_models.load_model(other.pk, TERMS.embedding_model).team_id is None
     record(run("r3", "Read it", task("x", tools[0])), team=one.pk)
-    assert [done.team for done in fit(made)] == [one.pk], "others learn nothing from it"
+    assert [done.team_id for done in fit(made)] == [one.pk], "others learn nothing from it"
     record(run("r4", "Drop it", task("x", tools[2])))
-    assert [done.team for done in fit(made)] == [None, one.pk]
+    assert [done.team_id for done in fit(made)] == [None, one.pk]
 
 
 def test_without_tool_vectors_stored_models_are_kept(tools, record, made):
@@ -220,16 +218,16 @@ def test_a_failed_scope_does_not_block_others(tools, record, made):
         return made(team, index)
 
     outcome = fit_models.fit_due_scopes(TERMS, now=NOW, fit_scope=broken)
-    assert [one.team for one in outcome.fitted] == [good.pk]
+    assert [one.team_id for one in outcome.fitted] == [good.pk]
     assert outcome.failed == [FailedFit(team=bad.pk, reason="singular matrix")]
     assert FittedModel.objects.get(team=bad).failure == "singular matrix"
-    assert fitted_models.load_model(bad.pk, TERMS.embedding_model).team == bad.pk, (
+    assert fitted_models.load_model(bad.pk, TERMS.embedding_model).team_id == bad.pk, (
         "the old one serves on"
     )
     assert not fit_models.is_due(TERMS), "it is not tried again as it is"
     record(run("r3", "Read it", task("x", tools[0])), team=bad.pk)
     assert fit_models.is_due(TERMS)
-    assert [done.team for done in fit(made)] == [bad.pk]
+    assert [done.team_id for done in fit(made)] == [bad.pk]
     assert FittedModel.objects.get(team=bad).failure == ""
 
 
@@ -292,4 +290,4 @@ class TestDue:
         assert not is_due()
         ToolFactory(server__team=team)
         embed_missing(EMBEDDER)
-        assert [done.team for done in fit(made)] == [team.pk]
+        assert [done.team_id for done in fit(made)] == [team.pk]

@@ -1,6 +1,5 @@
 import asyncio
 import sys
-import threading
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -173,34 +172,6 @@ async def test_a_teams_relation_that_others_share_looks_different_to_it(tools):
     await kept.reload_stale()
     assert kept.topology(team) is kept.topology(None)
     assert len(kept.topology(None)) == 1
-
-
-async def test_team_graphs_are_built_off_the_event_loop(tools, monkeypatch):
-    a, b, c = tools
-    teams = [team.pk for team in await run_in_database_thread(TeamFactory.create_batch, 2)]
-    await run_in_database_thread(curate, a, b)
-    for team in teams:
-        await run_in_database_thread(observe, team, b, c)
-    makers, made = [], graph_cache._build_topologies
-
-    def watched(shared, read, teams):
-        makers.append((threading.current_thread(), sorted(teams)))
-        return made(shared, read, teams)
-
-    monkeypatch.setattr(graph_cache, "_build_topologies", watched)
-    kept = GraphCache(clock=lambda: NOW)
-    await kept.reload_stale()
-    assert kept.topology(teams[0]) is kept.topology(None)
-    await kept.reload_stale()
-    assert keys(kept.topology(teams[0])) == {
-        (a, b, RelationKind.PRECEDES),
-        (b, c, RelationKind.PRECEDES),
-    }
-    kept.invalidate()
-    await kept.reload_stale()
-    assert len(kept.topology(teams[0])) == 2
-    assert [asked for _, asked in makers] == [[], [teams[0]], [teams[0]]]
-    assert threading.current_thread() not in {thread for thread, _ in makers}
 
 
 async def test_team_graphs_are_updated_once_built(tools):

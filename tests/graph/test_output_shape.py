@@ -24,18 +24,6 @@ def text(value):
     return describe_shape({"content": [{"type": "text", "text": value}]})
 
 
-def test_names_types_and_required_fields_are_recorded():
-    shape = structured({"name": "Ann", "age": 7, "height": 1.7, "tags": ["a"], "boss": None})
-    assert shape["required"] == ["age", "boss", "height", "name", "tags"]
-    assert {name: one["type"] for name, one in shape["properties"].items()} == {
-        "name": "string",
-        "age": "integer",
-        "height": "number",
-        "tags": "array",
-        "boss": "null",
-    }
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -100,15 +88,6 @@ def test_keys_that_are_data_are_not_recorded(key):
             "properties": {"n": {"type": "integer"}},
             "required": ["n"],
         },
-    }
-
-
-def test_items_of_a_list_are_one_shape_and_need_what_all_have():
-    shape = structured({"rows": [{"id": 1, "name": "a"}, {"id": 2.5}, {"id": None}]})
-    assert shape["properties"]["rows"]["items"] == {
-        "type": "object",
-        "properties": {"id": {"type": ["null", "number"]}, "name": {"type": "string"}},
-        "required": ["id"],
     }
 
 

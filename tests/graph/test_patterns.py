@@ -32,21 +32,6 @@ def workflows(draw):
     return tasks
 
 
-def test_pattern_tasks_are_named_by_position_and_have_no_values():
-    done = abstract_workflow(
-        [task("a", 1, path="/secret"), task("b", 2, body=taken("a", "/entries"))]
-    )
-    assert workflow_to_document(done, NAMES) == [
-        {"id": "t1", "tool": "git:log", "depends_on": [], "references": []},
-        {
-            "id": "t2",
-            "tool": "mail:send",
-            "depends_on": ["t1"],
-            "references": [{"parameter": "body", "task": "t1", "pointer": "/entries"}],
-        },
-    ]
-
-
 def test_equal_workflows_have_equal_hashes_regardless_of_ids_and_values():
     one = hashed(task("a", 1, path="/x"), task("b", 2, "a", to="ann"))
     assert one == hashed(task("first", 1, path="/y", n=3), task("then", 2, "first"))

@@ -1,13 +1,9 @@
-from graph.record import GraphMetric
-from graph.relations import Relation, RelationKind
 from graph.snapshots import (
     CommunityChange,
     ConfidenceChange,
     RankChange,
     compare_snapshots,
-    snapshot_content,
 )
-from graph.topology import Topology
 
 
 def snapshot(tools, *relations):
@@ -31,22 +27,6 @@ def snapshot(tools, *relations):
 
 
 PLAIN = {"s:a": (0, 0.5), "s:b": (0, 0.3), "s:c": (1, 0.2)}
-
-
-def test_a_snapshot_names_tools_once_and_relations_by_their_places():
-    topology = Topology(
-        [Relation(7, 3, RelationKind.PROVIDES, 0.123456), Relation(7, 9, RelationKind.PRECEDES, 1)]
-    )
-    held = snapshot_content(
-        topology, {3: GraphMetric(0.5, 0, 0.25, 1.0)}, names={3: "s:b", 7: "s:a"}
-    )
-    assert held == {
-        "tools": [
-            {"id": "s:a"},
-            {"id": "s:b", "pagerank": 0.5, "community": 0, "betweenness": 0.25, "closeness": 1.0},
-        ],
-        "relations": [{"source": 0, "target": 1, "kind": "provides", "confidence": 0.1235}],
-    }
 
 
 def test_tools_and_relations_come_and_go_and_change():

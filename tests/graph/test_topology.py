@@ -1,4 +1,3 @@
-import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -129,16 +128,3 @@ def test_relations_among_given_tools_exclude_others():
     assert list(topology.relations_among([1])) == []
     assert list(topology.relations_between(1, 3)) == [TOGETHER]
     assert list(topology.relations_between(3, 1)) == [TOGETHER]
-
-
-def test_garbage_collection_is_resumed_after_loading():
-    seen = []
-    gc.enable()
-    Topology(seen.append(gc.isenabled()) or one for one in [NEEDS])
-    assert (seen, gc.isenabled()) == ([False], True)
-    gc.disable()
-    try:
-        Topology([NEEDS])
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

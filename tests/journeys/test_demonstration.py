@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gateway_project.demo import outcome
+from gateway_project.demo import servers
 from tests.foundation.postgres.homes import temporary_home
 from tests.journeys.gateways import Installation
 
@@ -17,6 +17,6 @@ def test_tools_are_found_and_run_and_a_routine_and_a_next_call_are_ready_before_
     with temporary_home() as home:
         home.mkdir(mode=0o755)
         report = json.loads(Installation(home=home).manage("demo", "--json"))
-        assert outcome.list_failures(report) == []
-        assert outcome.load_failure(home) == ""
+        assert servers.list_failures(report) == []
+        assert servers.load_failure(home) == ""
         assert report["speculation"]["refusal"], "before an admin trusts them, nothing runs ahead"

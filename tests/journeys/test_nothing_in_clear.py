@@ -135,7 +135,7 @@ def copied_table(dump: bytes, table: str) -> bytes:
 
 def unpack_observations(dump: bytes) -> bytes:
     """Return the stored observations, which are compressed, as JSON."""
-    stored = re.findall(rb"\\\\x(01[0-9a-f]+)", copied_table(dump, "learning_episodicevent"))
+    stored = re.findall(rb"\\\\x(02[0-9a-f]+)", copied_table(dump, "learning_episodicevent"))
     observations = []
     for one in stored:
         with suppress(UnreadableObservation):  # a digest may begin alike
@@ -164,7 +164,7 @@ def test_what_clients_and_servers_say_is_stored_nowhere_in_clear(
     dump = dump_database(installation, tmp_path)
     assert count_events(dump) >= MIN_EVENTS
     observations = unpack_observations(dump)
-    assert b'"values"' in observations
+    assert b'"places"' in observations
     assert find_in_clear(observations) == set()
     assert find_in_clear(dump) == set()
     found = dict(read_files(installation.home))

@@ -90,9 +90,9 @@ def archives(
     """Good archives, by name, and a migrated database with a group `later`."""
     with django_db_blocker.unblock(), scratch.database():
         name_group("saved")
-        good = {"good": create_backup(folder / "good", using=ALIAS).path}
+        good = {"good": create_backup(folder / "good", using=ALIAS)}
         call_command("migrate", "sessions", "zero", database=ALIAS, verbosity=0)
-        good["older"] = create_backup(folder / "older", using=ALIAS).path
+        good["older"] = create_backup(folder / "older", using=ALIAS)
         call_command("migrate", "sessions", database=ALIAS, verbosity=0)
         name_group("later")
         yield good
@@ -126,10 +126,10 @@ def make_bad(good: Path, folder: Path) -> dict[str, Path]:
     bad["plain"] = pg_dump(folder / "plain", "-Fp", "--schema=public")
     newer = "INSERT INTO django_migrations (app, name, applied) VALUES ('auth', '9999_x', now())"
     query(newer)
-    bad["newer"] = create_backup(folder / "newer", using=ALIAS).path
+    bad["newer"] = create_backup(folder / "newer", using=ALIAS)
     query("DELETE FROM django_migrations WHERE name = '9999_x'")
     query("ALTER TABLE auth_user RENAME COLUMN email TO mail")
-    bad["without a column"] = create_backup(folder / "column", using=ALIAS).path
+    bad["without a column"] = create_backup(folder / "column", using=ALIAS)
     query("ALTER TABLE auth_user RENAME COLUMN mail TO email")
     return bad
 
@@ -165,7 +165,7 @@ def test_an_archive_of_a_landed_schema_is_brought_up_to_date(
     with django_db_blocker.unblock(), scratch.database(migrated=False):
         query(landed.read_text())
         tools = query("SELECT name FROM tools_tool ORDER BY name")
-        restored(create_backup(tmp_path / "landed", using=ALIAS).path)
+        restored(create_backup(tmp_path / "landed", using=ALIAS))
         assert schema(ALIAS) == schema("default")
         assert query("SELECT name FROM tools_tool ORDER BY name") == tools
 
@@ -199,7 +199,7 @@ def test_a_restore_that_is_killed_leaves_the_old_or_the_new(
     archives: dict[str, Path], tmp_path: Path, prepare: Callable[[], None]
 ) -> None:
     installation.prepare_home(tmp_path)
-    before = create_backup(tmp_path / "before", using=ALIAS).path
+    before = create_backup(tmp_path / "before", using=ALIAS)
     prepare()
     old = whole()
     began = time.monotonic()

@@ -196,9 +196,9 @@ def count_rows(table: str) -> object:
 def test_what_an_earlier_development_version_left_is_refused_and_left_as_it_is(
     restored, tmp_path, app, name
 ):
-    whole = create_backup(tmp_path / "whole", using=ALIAS).path
+    whole = create_backup(tmp_path / "whole", using=ALIAS)
     query(f"DELETE FROM django_migrations WHERE app = '{app}' AND name = '{name}'")
-    part = create_backup(tmp_path / "part", using=ALIAS).path
+    part = create_backup(tmp_path / "part", using=ALIAS)
     applied = list_applied()
     for use in (
         migrate.require_migrated,

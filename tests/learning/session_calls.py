@@ -36,5 +36,5 @@ def passed(argument, number):
 def search(text, *tools, at=0.0, is_intent=False):
     """Return a search that found some tools."""
     return Statement(
-        text=text, at=at, found=frozenset(PKS[tool] for tool in tools), is_intent=is_intent
+        text=text, at=at, found={PKS[tool]: 1.0 for tool in tools}, is_intent=is_intent
     )

@@ -159,7 +159,7 @@ class Client:
 
     def say(self, said: str, *found: str, is_intent=False) -> None:
         """Search, and read the answer for some seconds."""
-        pks = frozenset(self.tools[name].pk for name in found)
+        pks = {self.tools[name].pk: 1.0 for name in found}
         self.state.add_statement(said)
         self.use.add_statement(
             self.session,

@@ -92,15 +92,6 @@ def test_calls_for_each_item_of_a_list_are_one_task():
     assert {seen.successes for seen in observations.observe_order(run, PKS)} == {CERTAINTY}
 
 
-def test_a_call_that_takes_from_its_own_task_waits_for_itself_never():
-    pages = [call(n, "s:a", taken("/cursor", n - 1, "/next")) for n in (1, 2)]
-    assert tasks(call(0, "s:a"), *pages) == [
-        ("s:a", ()),
-        ("s:a", ("t1",)),
-        ("s:a", ("t2",)),
-    ]
-
-
 def test_a_failure_that_was_repeated_with_success_is_no_task():
     run = ended(call(0, "s:a", succeeded=False), call(1, "s:a"), call(2, "s:b", taken("/id", 1)))
     assert run.status is RunStatus.SUCCEEDED

@@ -1,7 +1,6 @@
 import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -154,28 +153,6 @@ def test_a_pause_or_many_calls_end_what_is_grouped():
     assert builder.close() == ()
 
 
-def test_what_a_session_forgets_with_its_calls_are_its_statements():
-    builder = EpisodeBuilder()
-    builder.add_statement(search("a", "s:a"))
-    builder.add_call(call(1, "s:a"))
-    assert [found.intent for found in builder.close()] == ["a"]
-    builder.add_call(call(2, "s:b"))
-    assert [found.intent for found in builder.close()] == [""]
-
-
-def test_of_very_many_statements_the_latest_are_kept():
-    builder = EpisodeBuilder()
-    builder.add_statement(search("first", "s:a"))
-    for _ in range(episodes.MAX_STATEMENTS - 1):
-        builder.add_statement(search("later", "s:b"))
-    builder.add_call(call(1, "s:a"))
-    assert [found.intent for found in builder.close()] == ["first"]
-    for text in ("first", *("later",) * episodes.MAX_STATEMENTS):
-        builder.add_statement(search(text, "s:a" if text == "first" else "s:b"))
-    builder.add_call(call(2, "s:a"))
-    assert [found.intent for found in builder.close()] == [""]
-
-
 def test_unstated_single_calls_of_a_tool_are_one_episode():
     builder = EpisodeBuilder()
     for made in (call(1, "s:a"), call(2, "other:x"), call(3, "s:a"), call(4, "other:x")):
@@ -244,12 +221,3 @@ def test_a_variation_that_repeats_two_of_its_tools_is_a_repetition():
     builder.add_call(call(4, "s:c", taken("/id", 3)))
     (episode,) = builder.close()
     assert episode.certainty == episodes.MAX_CERTAINTY * episodes.REPEAT_SHARE
-
-
-@pytest.mark.parametrize(("later_s", "expected"), [(60.0, False), (2 * 3_600.0, True)])
-def test_a_session_is_forgettable_once_nothing_in_it_can_be_repeated(later_s, expected):
-    builder = EpisodeBuilder()
-    builder.add_call(call(1, "s:a"))
-    assert not builder.is_forgettable(1e9)
-    builder.close()
-    assert builder.is_forgettable(11.0 + later_s) is expected

@@ -182,16 +182,6 @@ def test_the_vector_of_an_intent_is_stored_once(make_capture):
     assert (row.intent_hash, row.model, bytes(row.sealed)) == (3, "m", b"sealed")
 
 
-def test_a_file_longer_than_one_read_is_loaded_whole(make_capture, monkeypatch):
-    monkeypatch.setattr(event_loader, "READ_BYTES", 500)
-    monkeypatch.setattr(event_loader, "BATCH_RECORDS", 3)
-    capture = make_capture()
-    for session in range(20):
-        capture.record(an_event(session=session))
-    EventLoader(capture).load_pending()
-    assert sessions() == [*range(20)]
-
-
 def test_a_damaged_file_is_loaded_up_to_the_damage_and_reported(make_capture, folder):
     ended = make_capture()
     for session in (1, 2, 3):

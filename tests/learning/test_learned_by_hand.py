@@ -132,16 +132,6 @@ def test_a_workflow_seen_again_supports_other_words_for_it(learn, by_hand, seale
     assert [past.successes for past in history(sealer)] == [1, 1]
 
 
-def test_a_run_of_the_workflow_lets_an_episode_teach_bindings(
-    learn, by_hand, means, sealer, chain
-):
-    tasks, rows = chain
-    learn_from_run(ended_run(tasks, rows, sealer=sealer, intent=INTENT), means, at=ENDED)
-    before = LearnedBinding.objects.get(kind="reference").uses
-    learn(by_hand())
-    assert LearnedBinding.objects.get(kind="reference").uses == before + 1
-
-
 def test_an_accident_leaves_what_schemas_say_as_it_is(learn, by_hand, tools):
     claim = RelationClaim(
         source=tools[0].pk, target=tools[1].pk, kind=RelationKind.PROVIDES, confidence=0.4

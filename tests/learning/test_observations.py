@@ -10,7 +10,6 @@ from execution.status import RunStatus
 from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.caller import Contributor
 from gateway_project.foundation.references import ReferenceTarget, make_reference
-from graph.relations import RelationKind
 from learning import observations
 from learning.past_run import build_past_run
 from tests.learning.ended_runs import ENDED
@@ -41,22 +40,6 @@ def run(*tasks, calls=(), status=RunStatus.SUCCEEDED, intent="do it", is_direct=
         workflow=Workflow(tasks=tasks),
         answered_calls=tuple(calls),
     )
-
-
-def test_several_tasks_that_show_one_relation_are_one_observation():
-    tasks = (
-        WorkflowTask(id="a", tool="s:a"),
-        *(WorkflowTask(id=f"b{n}", tool="s:b", depends_on=("a",)) for n in range(4)),
-    )
-    calls = [
-        answered("a", "s:a"),
-        *(answered(f"b{n}", "s:b", start_s=1.0 + n, held=n % 2, failed=1 - n % 2) for n in (0, 1)),
-        *(answered(f"b{n}", "s:b", start_s=1.0 + n) for n in (2, 3)),
-    ]
-    (seen,) = observations.observe_order(run(*tasks, calls=calls), TOOLS)
-    assert (seen.source, seen.target, seen.kind) == (1, 2, RelationKind.PRECEDES)
-    assert (seen.successes, seen.failures) == (0.75, 0.25)
-    assert seen.seconds == 2.0  # after 1, 2 and 3 seconds
 
 
 def test_tools_that_nobody_knows_are_left_out():

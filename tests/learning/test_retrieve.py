@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 
 from gateway_project.foundation.sealing import Sealer
 from learning import retrieve as module
-from learning.memory import intent_vectors
 from learning.memory.event import EventKind
-from learning.models import IntentVector
+from learning.models import EpisodicEvent, IntentVector
+from learning.sessions import word_vectors
 from learning.store import events
 from tests.factories import TeamFactory
 from tests.learning.some_events import AT, PREDICTION, a_full_event, an_event
@@ -34,7 +34,7 @@ def remember(sealer):
             team_id=team,
             intent_hash=intent_hash,
             model=model,
-            sealed=intent_vectors.seal_vector(vector, sealer),
+            sealed=word_vectors.seal_vector(vector, sealer),
             seen_at=datetime.fromtimestamp(AT, UTC),
         )
 
@@ -114,9 +114,19 @@ def test_observations_come_by_session_in_the_order_of_their_ends():
     assert load(2) == [(2, ["b2"]), (1, ["a2"])]
 
 
+def test_a_session_with_an_unreadable_observation_is_left_out_with_a_warning():
+    for session in (1, 2):
+        store(an_event(session=session, data={"observation": {"n": session}}))
+    EpisodicEvent.objects.filter(session=1).update(observation=b"\1 of another version")
+    with capture_logs() as logs:
+        found = events.load_observations(None, since=datetime.fromtimestamp(AT, UTC), limit=9)
+        assert [one.session for one in found] == [2]
+    assert [line["event"] for line in logs] == ["events.observation_unreadable"]
+
+
 def test_a_stored_vector_is_sealed_and_nearly_exact(sealer):
     vector = np.random.default_rng(1).normal(size=384).astype(np.float32)
     vector /= np.linalg.norm(vector)
-    sealed = intent_vectors.seal_vector(vector, sealer)
+    sealed = word_vectors.seal_vector(vector, sealer)
     assert vector.astype("<f2").tobytes()[:16] not in sealed
-    assert intent_vectors.unseal_vector(sealed, sealer) @ vector == pytest.approx(1, abs=1e-3)
+    assert word_vectors.unseal_vector(sealed, sealer) @ vector == pytest.approx(1, abs=1e-3)

@@ -26,12 +26,6 @@ def test_a_minimum_is_kept_whatever_it_costs():
     assert (result.kept, result.tokens) == ((90,), 90)
 
 
-def test_a_list_that_fits_is_counted_once():
-    counted = []
-    result = cut_to_budget([1, 2, 3], cost=lambda some: counted.append(some) or 6, budget_tokens=6)
-    assert (result.kept, result.tokens, counted) == ((1, 2, 3), 6, [[1, 2, 3]])
-
-
 def test_a_negative_budget_is_refused():
     with pytest.raises(ValueError, match="not negative"):
         cut_to_budget([1], cost=sum, budget_tokens=-1)

@@ -236,9 +236,3 @@ def test_a_server_of_another_team_is_not_told_of():
     secret = replace(server("npm", team=2), last_error="E404")
     with pytest.raises(UnknownTool, match="there is none like it"):
         catalogue(servers=[secret]).find_tool("npm:x", BLUE)
-
-
-def test_of_a_server_with_tools_an_unknown_one_is_only_unknown():
-    failing = replace(server("git"), last_error="exited")
-    with pytest.raises(UnknownTool, match="did you mean git:log"):
-        catalogue(tool("git:log"), servers=[failing]).find_tool("git:logs", EVERYBODY)

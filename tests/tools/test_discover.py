@@ -1,6 +1,5 @@
 import asyncio
 import sys
-import threading
 
 import django.db
 import pytest
@@ -189,10 +188,6 @@ async def test_what_a_server_says_of_itself_is_stored(registered, clock):
     assert server.protocol_version == "2026-07-28"
 
 
-async def test_discovering_nothing_takes_no_database(clock):
-    assert await run(FakeUpstream(), clock=clock) == ()
-
-
 async def test_a_database_that_is_away_is_told_as_itself_and_not_in_a_group(monkeypatch, clock):
     async def away(*_, **__):
         raise django.db.OperationalError("gone")
@@ -282,18 +277,3 @@ async def test_a_timeout_that_is_not_of_the_probe_is_not_swallowed():
 
     with pytest.raises(TimeoutError, match="of its own"):
         await probe_servers(Pool(1), ["broken"], timeout_s=PATIENCE_S)
-
-
-@DATABASE
-async def test_what_a_server_lists_is_judged_beside_the_event_loop(registered, clock, monkeypatch):
-    threads = []
-    judge = discovery._find_storage_problem
-
-    def noted(*args):
-        threads.append(threading.get_ident())
-        return judge(*args)
-
-    monkeypatch.setattr(discovery, "_find_storage_problem", noted)
-    await run(FakeUpstream(tools={"git": [upstream_tool("log")]}), clock=clock)
-    assert threads
-    assert threading.get_ident() not in threads

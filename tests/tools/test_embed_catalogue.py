@@ -23,16 +23,6 @@ class BrokenEmbedder(FakeEmbedder):
         return super().embed(texts, kind=kind)
 
 
-def test_everything_is_embedded_indexed_and_reported():
-    ToolFactory.create_batch(3)
-    told = []
-    done = embed_missing(FakeEmbedder(), lambda count, total: told.append((count, total)))
-    assert (done.embedded, done.indexed, done.dropped) == (3, 3, 0)
-    assert told == [(0, 3), (3, 3)]
-    assert embeddings.has_index(done.model)
-    assert postings.find_stale_tools() == []
-
-
 def test_an_unchanged_catalogue_costs_nothing():
     ToolFactory.create_batch(3)
     embed_missing(FakeEmbedder())

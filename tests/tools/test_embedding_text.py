@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tools import embedding_text
 from tools.definition import Definition
-from tools.embedding_text import EmbeddedText, list_weighted_texts, split_into_pairs, split_name
+from tools.embedding_text import list_weighted_texts, split_into_pairs, split_name
 
 
 def compose_text(definition):
@@ -58,14 +58,6 @@ def test_descriptions_in_other_languages_are_read_in_english_too(description, gl
     assert (gloss, embedding_text.PARAMETER_TEXT_WEIGHT) in fields
 
 
-def test_a_title_that_only_repeats_the_name_is_left_out():
-    assert compose_text(Definition(name="get_time", title="Get Time")) == "get time:"
-
-
-def test_a_name_without_any_word_stands_as_it_is():
-    assert compose_text(Definition(name="___", description="Odd.")) == "___: Odd."
-
-
 def test_control_and_invisible_characters_are_removed():
     text = compose_text(Definition(name="a", description="x\u200by\x00z\u202e\n\n\tw"))
     assert text == "a: xyz w"
@@ -94,31 +86,12 @@ def test_a_schema_of_any_shape_is_borne(schema):
     assert compose_text(Definition(name="x", input_schema=schema)).startswith("x:")
 
 
-def test_a_parameter_without_text_is_told_by_its_name():
-    schema = {"properties": {"maxCount": {"type": "integer", "description": 7}}}
-    assert compose_text(Definition(name="x", input_schema=schema)) == "x: max count: ."
-
-
 def test_the_summary_names_server_and_tool_and_the_first_thing_said():
     said = Definition(
         name="getTime", description="Tells the current time. Needs a zone.", input_schema=SCHEMA
     )
     text = embedding_text.compose_text(said, server="world-clock")
     assert text.summary == "world clock: get Time: Tells the current time."
-
-
-def test_a_description_without_an_end_is_cut_in_the_summary():
-    text = embedding_text.compose_text(
-        Definition(name="t", description="v1.2 of " + "a" * 500), server="s"
-    )
-    assert len(text.summary) == len("s: t: ") + embedding_text.MAX_SENTENCE_CHARS
-
-
-def test_the_digest_follows_both_texts():
-    one = EmbeddedText(whole="a", summary="b")
-    assert one.digest == EmbeddedText(whole="a", summary="b").digest
-    others = [EmbeddedText(whole="a", summary="c"), EmbeddedText(whole="c", summary="b")]
-    assert one.digest not in [other.digest for other in others]
 
 
 def test_names_are_marked_and_weigh_most():

@@ -33,11 +33,6 @@ def test_other_tools_have_none(name, declared):
     assert find_example_wishes(name, declared) == ()
 
 
-def test_a_parameter_may_have_several_names():
-    for body in ("comment", "body"):
-        assert find_example_wishes("jira_add_comment", schema("issue_key", body))
-
-
 def test_every_known_tool_has_wishes_and_no_two_share_name_and_parameters():
     for name, known in load_known_tools().items():
         assert all(tool.wishes for tool in known), name

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.known_tools import OTHERS, RUNNERS
-from tools import danger_seeds, executable_input
+from tools import danger_seeds
 from tools.danger import Danger, DangerMatcher, classify
 from tools.executable_input import ExecutableKind, find_executable_input
 
@@ -197,13 +197,3 @@ def test_any_schema_can_be_judged(name, description, schema):
 def test_a_schema_that_refers_to_itself_ends():
     schema = {"$ref": "#/$defs/A", "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/A"}}}}}
     assert find_executable_input("run", "", schema) is None
-
-
-def test_nothing_is_judged_of_parameters_whose_names_are_harmless(monkeypatch):
-    monkeypatch.delattr(executable_input, "_classify_parameter")
-    monkeypatch.delattr(executable_input, "_collect_parameter_text")
-    monkeypatch.delattr(executable_input, "_is_free_text")
-    text = {"type": "string", "description": "A command to run."}
-    nested = {"type": "object", "properties": {"path": text, "ownerName": text}}
-    schema = {"properties": {"path": text, "nested": nested, "codeOwner": text}}
-    assert find_executable_input("run", "Runs SQL.", schema) is None

@@ -56,11 +56,6 @@ def test_an_empty_object_clears_it(home):
     assert opened(server, home) == {}
 
 
-def test_a_new_server_without_one_needs_no_key(home):
-    assert save().env_sealed == ""
-    assert not home.exists()
-
-
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [

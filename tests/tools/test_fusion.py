@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from tools.fusion import (
     TENTH_RANK,
-    FusionWeights,
     PastUse,
     SearchEvidence,
     fuse_candidates,
@@ -48,13 +47,6 @@ def test_a_tool_that_stands_out_scores_higher_than_one_of_many_alike():
     assert fuse_candidates([best, *rest])[0].score > 2 * fuse_candidates([best, *alike])[0].score
 
 
-def test_of_few_tools_none_is_made_to_stand_out_by_the_lack_of_others():
-    few = fuse_candidates([evidence("a:a", 0.3, 0.0)])[0].score
-    assert few < fuse_candidates([evidence("a:a", 0.6, 0.0)])[0].score
-    many = fuse_candidates([evidence(f"s:{i}", 0.3, 0.0) for i in range(TENTH_RANK)])[0].score
-    assert few == pytest.approx(many)
-
-
 @given(st.lists(st.tuples(cosines, bm25s)))
 def test_the_order_is_the_same_however_candidates_come(pairs):
     items = [evidence(f"s:{i}", *pair) for i, pair in enumerate(pairs)]
@@ -64,21 +56,6 @@ def test_the_order_is_the_same_however_candidates_come(pairs):
 def test_ties_go_by_the_tools_id():
     ranked = fuse_candidates([evidence("b:b", 0.5, 1.0), evidence("a:z", 0.5, 1.0)])
     assert [item.evidence.tool for item in ranked] == ["a:z", "b:b"]
-
-
-def test_of_two_scores_that_round_to_1_the_better_comes_first():
-    ranked = fuse_candidates([evidence("a:a", 1.0, 900.0), evidence("b:b", 1.0, 901.0)])
-    assert [item.evidence.tool for item in ranked] == ["b:b", "a:a"]
-
-
-def test_weights_decide_which_kind_of_evidence_rules():
-    close, worded = evidence("a:close", 0.9, 0.0), evidence("b:worded", 0.1, 30.0)
-    by_meaning = fuse_candidates(
-        [close, worded], weights=FusionWeights(dense=1, lexical=0, bias=0)
-    )
-    by_words = fuse_candidates([close, worded], weights=FusionWeights(dense=0, lexical=1, bias=0))
-    assert by_meaning[0].evidence == close
-    assert by_words[0].evidence == worded
 
 
 def test_rare_words_overrule_meaning_and_common_ones_do_not():
@@ -106,12 +83,6 @@ def test_where_past_requests_are_familiar_they_decide():
     found = fuse_candidates(three_tools(), past_use=past_use(1.0, {1: -3.0, 2: -1.0, 3: 4.0}))
     assert order(found) == [3, 2, 1]
     assert found[0].score == pytest.approx(logistic_score(4.0))
-
-
-def test_a_tool_of_which_past_requests_do_not_speak_is_unlikely_by_them():
-    found = fuse_candidates(three_tools(), past_use=past_use(1.0, {2: -6.0}))
-    assert order(found) == [2, 1, 3]
-    assert [hit.score for hit in found[1:]] == [0.0, 0.0]
 
 
 @given(

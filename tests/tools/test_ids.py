@@ -100,14 +100,6 @@ def test_ids_that_look_alike_once_replaced_keep_names_of_their_own(one, other):
     assert ids.exposed_name(*one) != ids.exposed_name(*other)
 
 
-def test_exposed_names_lead_back_to_ids():
-    assert ids.map_exposed_names(["git:git_log", "a.b:c"]) == {
-        "git__git_log": "git:git_log",
-        ids.exposed_name("a.b", "c"): "a.b:c",
-    }
-    assert ids.map_exposed_names([]) == {}
-
-
 def test_an_id_that_is_none_is_refused_where_names_are_mapped():
     with pytest.raises(MalformedToolId):
         ids.map_exposed_names(["git"])

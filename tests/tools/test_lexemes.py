@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 from tools.lexemes import (
     MAX_LEXEME_CHARS,
     STOP_WORDS,
-    WeightedText,
-    count_lexemes,
     hash_lexeme,
     split_lexemes,
 )
@@ -35,14 +33,6 @@ def test_any_text_is_split_into_lexemes_that_are_no_stop_words(text):
     for lexeme in split_lexemes(text):
         assert lexeme
         assert len(lexeme) <= MAX_LEXEME_CHARS
-
-
-def test_frequencies_are_weighted_by_field_and_a_name_counts_wherever_it_stands():
-    fields = (
-        WeightedText(text="zones", weight=2.0, is_name=True),
-        WeightedText(text="A zone in a zone of time", weight=0.5),
-    )
-    assert count_lexemes(fields) == {"zone": (3.0, True), "time": (0.5, False)}
 
 
 @pytest.mark.django_db

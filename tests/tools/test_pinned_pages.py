@@ -90,13 +90,6 @@ async def test_discovery_pins_each_page_once_whatever_happens_to_another():
 
 
 @pytest.mark.usefixtures("_registered")
-async def test_a_server_without_pages_is_asked_for_none():
-    pool = FakePool({})
-    await pinned_pages.discover_pages(pool, "s", [Definition(name="a")], approve_new=True)
-    assert pool.read == []
-
-
-@pytest.mark.usefixtures("_registered")
 async def test_a_server_that_does_not_answer_holds_up_a_discovery_for_a_bounded_time(monkeypatch):
     monkeypatch.setattr(pinned_pages, "DISCOVERY_TIMEOUT_S", 0.01)
 

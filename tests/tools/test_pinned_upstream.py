@@ -10,7 +10,6 @@ import pytest
 from tests.fakes import FakePins, text_result, upstream_tool
 from tests.tools.upstream.conftest import SOON, eventually, legacy
 from tests.upstream_calls import call_tool
-from tools import pinned_upstream
 from tools.discover import to_definition
 from tools.pinned_upstream import PinnedUpstream
 from tools.upstream.errors import DefinitionChanged, ServerExited, UnknownServer
@@ -130,19 +129,6 @@ async def test_what_is_refused_was_recorded_before(pool, approved):
     assert recorded == [("files", to_definition(CHANGED))]
 
 
-async def test_a_listing_is_hashed_beside_the_event_loop(guarded, pool, monkeypatch):
-    threads = []
-
-    def noted(tool, *more):
-        threads.append(threading.get_ident())
-        return to_definition(tool).hash
-
-    monkeypatch.setattr(pinned_upstream, "_hash_tool", noted)
-    await call_tool(guarded, "files", "read", {})
-    assert threads
-    assert threading.get_ident() not in threads
-
-
 async def test_every_life_of_a_server_is_compared_anew(guarded, pool):
     await call_tool(guarded, "files", "read", {})
     pool.life, pool.tool = None, CHANGED
@@ -245,12 +231,6 @@ async def said(guarded):
     return (await call_tool(guarded, "legacy", "methods", {})).content[0].text
 
 
-async def test_what_became_of_a_life_is_forgotten_with_it(guarded, pool):
-    await call_tool(guarded, "files", "read", {})
-    pool.life = None
-    assert len(guarded._seen) == 0
-
-
 @dataclass(kw_only=True)
 class Lenient(FakePins):
     """Accepts every definition but one, as long as there are terms."""
@@ -295,13 +275,6 @@ async def test_what_differs_is_judged_once_for_a_listing_and_never_on_the_event_
     assert thread is not threading.current_thread()
 
 
-async def test_a_refused_definition_is_compared_off_the_event_loop_too(pool, judged, lenient):
-    pool.tool = CHANGED
-    with pytest.raises(DefinitionChanged, match="/description"):
-        await call_tool(judged, "files", "read", {})
-    assert threading.current_thread() not in lenient.threads
-
-
 async def test_a_verdict_ends_with_the_terms_it_was_given_by(pool, judged, lenient):
     pool.tool = upstream_tool("read", description="Reads today.")
     await call_tool(judged, "files", "read", {})
@@ -312,16 +285,3 @@ async def test_a_verdict_ends_with_the_terms_it_was_given_by(pool, judged, lenie
     with pytest.raises(DefinitionChanged):
         await call_tool(judged, "files", "read", {})
     assert len(pool.called) == 2
-
-
-async def test_of_a_server_that_lists_new_texts_only_the_latest_are_remembered(
-    pool, judged, lenient
-):
-    for number in range(5):
-        pool.tool = upstream_tool("read", description=f"Reads {number}.")
-        if pool.life:
-            pool.life.tools_changed += 1
-        await call_tool(judged, "files", "read", {})
-    assert len(lenient.threads) == 5
-    (seen,) = judged._seen.values()
-    assert len(seen.verdicts) == 1

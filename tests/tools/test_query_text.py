@@ -18,10 +18,6 @@ def test_a_huge_query_is_cut_and_says_so():
     assert len(query.text) <= query_text.MAX_CHARS
 
 
-def test_an_ordinary_query_is_whole():
-    assert not read_query("what time is it").is_cut
-
-
 def test_control_characters_are_removed():
     assert read_query("read\x00 a\x1b[31m file").text == "read a[31m file"
 
@@ -41,10 +37,6 @@ def test_one_sentence_is_not_told_apart_from_the_whole(raw):
 def test_lines_and_marks_of_other_scripts_end_sentences():
     assert len(read_query("first of all\nsecond of all").sentences) == 2
     assert len(read_query("请帮我查找今天的天气情况。然后发送邮件给我的朋友们").sentences) == 2
-
-
-def test_sentences_are_bounded():
-    assert len(read_query("say some words. " * 50).sentences) == query_text.MAX_SENTENCES
 
 
 def test_parts_of_compound_names_are_words_too():
@@ -69,9 +61,3 @@ def test_an_idiom_is_also_read_in_plain_words():
     assert query.plain == "rerun run again the tests"
     assert query.embedded_texts == ["Kick off the tests again", "rerun run again the tests"]
     assert {"Kick", "tests", "rerun"} <= set(query.words)
-
-
-def test_a_query_without_idioms_is_embedded_as_it_is():
-    query = read_query("list the tables. then describe one of them.")
-    assert query.plain == ""
-    assert query.embedded_texts == [query.text, *query.sentences]

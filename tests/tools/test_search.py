@@ -11,7 +11,7 @@ from tools.embed_catalogue import embed_missing
 from tools.fusion import NOTHING_CLOSE_WARNING, PastUse
 from tools.models import Server, Tool
 from tools.query_text import QueryError
-from tools.search import SearchRequest, explain_hit, search, search_in_memory
+from tools.search import SearchRequest, search, search_in_memory
 from tools.store import postings, search_index
 from tools.store.catalogue import load_catalogue
 from tools.store.search import SearchCandidate, SearchContext, SearchScope
@@ -123,17 +123,6 @@ def test_another_teams_tools_are_never_found(embedder):
 def candidate(**values):
     told = {"similarity": None, "bm25": 0.0, "in_name": frozenset(), "in_text": frozenset()}
     return SearchCandidate(tool_pk=1, server="s", name="t", **told | values)
-
-
-def test_many_words_are_counted_not_listed():
-    lexemes = {stem: stem for stem in "abcdef"}
-    told = explain_hit(candidate(in_name=frozenset("abcdef")), lexemes)
-    assert told == ("matches 'a', 'b', 'c', 'd' and 2 more in its name",)
-
-
-def test_closeness_is_told_from_where_it_means_something():
-    assert explain_hit(candidate(similarity=0.71), {}) == ("close in meaning (0.71)",)
-    assert explain_hit(candidate(similarity=0.1), {}) == ("the closest match, though not close",)
 
 
 QUERIES = [
@@ -333,11 +322,6 @@ def test_tools_in_use_are_not_found_again_and_their_servers_come_first(embedder,
     assert found[0].reasons[-1] == "from a server in use"
 
 
-def test_context_of_a_server_that_is_gone_changes_nothing(embedder):
-    context = SearchContext(tools=frozenset({987_654}), servers=frozenset({"gone"}))
-    alike(*both_ways("convert zones", embedder, context=context))
-
-
 class PastRequests:
     """Past requests that all used one tool."""
 
@@ -399,13 +383,6 @@ def test_past_requests_add_no_tool_beyond_the_filters(embedder):
         request, embedder=embedder, index=loaded(embedder), weigh=PastRequests("read_file")
     )
     assert {hit.tool for hit in found.hits} == {"clock:convert_time", "clock:get_date"}
-
-
-@pytest.mark.parametrize("mode", ["dense", "lexical"])
-def test_one_kind_of_evidence_is_searched_without_past_requests(embedder, mode):
-    weigh = PastRequests("get_date")
-    search(SearchRequest(query="convert zones", mode=mode), embedder=embedder, weigh=weigh)
-    assert weigh.asked == []
 
 
 def test_without_the_database_past_requests_count_where_meaning_is_compared(embedder):

@@ -179,12 +179,6 @@ def test_a_tool_without_a_vector_is_found_by_words_and_has_no_similarity():
     assert found.similarity is None
 
 
-def test_vectors_of_another_length_are_not_compared():
-    catalogue = index([[1, 0, 0, 0]], [{10: (1.0, True)}])
-    (found,) = find(catalogue, lexemes=[10], vectors=np.ones((1, 3), dtype=np.float32))
-    assert found.similarity is None
-
-
 def test_what_a_team_sees_is_told_only_where_something_is_private():
     assert index([[1, 0, 0, 0]] * 2).visible_mask(4) is None
     private = index([[1, 0, 0, 0]] * 3, teams=[NO_KEY, 4, 5])

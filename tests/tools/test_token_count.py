@@ -61,10 +61,3 @@ def test_counting_does_not_load_the_package():
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_the_pieces_of_a_text_are_the_text(text):
     assert "".join(token_count.split_pieces(text)) == text
-
-
-def test_a_long_text_is_split_in_parts_that_no_thread_waits_long_for(monkeypatch):
-    parts = []
-    monkeypatch.setattr(token_count, "split_pieces", lambda part: parts.append(part) or part)
-    assert token_count.count_tokens("-" * 1_000_000) == 1_000_000
-    assert max(map(len, parts)) <= token_count.PIECE_CHARS

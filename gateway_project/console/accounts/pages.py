@@ -25,7 +25,7 @@ from django.views.decorators.http import require_safe
 from gateway_project.access import audit, roles, second_factor
 from gateway_project.access.callers import caller_for_user
 from gateway_project.console.accounts import codes, provider
-from gateway_project.console.content_security import allow_form_redirects
+from gateway_project.console.middleware import allow_form_redirects
 
 
 class SignInView(account_views.LoginView):  # type: ignore[misc]

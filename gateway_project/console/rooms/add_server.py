@@ -18,7 +18,7 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.urls import path, reverse
+from django.urls import reverse
 from pydantic import TypeAdapter
 
 from gateway_project.client_config.entry import ConfiguredServer
@@ -39,8 +39,8 @@ from tools.danger import DangerMatcher
 from tools.definition import Definition
 from tools.executable_input import find_executable_input
 from tools.judge_danger import NamedTool, judge_danger
+from tools.registration import ServerRegistration
 from tools.store import configuration, danger, overview, server_settings
-from tools.store.servers import ServerRegistration
 
 MAX_SERVERS: Final = 20
 """Servers added at once; each test may start a process."""
@@ -58,7 +58,7 @@ class _DraftLost(Exception):
     """The sealed draft of a form is not one of this user."""
 
 
-@room(SCOPE_ALL, "GET", "POST")
+@room("servers/add/", "server-add", SCOPE_ALL, "GET", "POST")
 def enter(request: RoomRequest) -> HttpResponseBase:
     """Take in servers, in one of four ways, and show what would be registered."""
     if request.method != "POST":
@@ -81,7 +81,7 @@ def enter(request: RoomRequest) -> HttpResponseBase:
     return _render_check(request, drafts, problems=problems)
 
 
-@room(SCOPE_ALL, "POST")
+@room("servers/add/register/", "server-add-register", SCOPE_ALL, "POST")
 def register(request: RoomRequest) -> HttpResponseBase:
     """Register the checked servers, disabled, and go on to their test."""
     try:
@@ -108,7 +108,7 @@ def register(request: RoomRequest) -> HttpResponseBase:
     return redirect(reverse("server-add-test", query={"server": names}))
 
 
-@room(SCOPE_ALL, "GET", "POST")
+@room("servers/add/test/", "server-add-test", SCOPE_ALL, "GET", "POST")
 def test(request: RoomRequest) -> HttpResponseBase:
     """Show the servers to test; a POST tests them.
 
@@ -147,7 +147,7 @@ def test(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(SCOPE_ALL, "POST")
+@room("servers/add/test/stream/", "server-add-stream", SCOPE_ALL, "POST")
 def stream_test(request: RoomRequest) -> HttpResponseBase:
     """Test servers and stream their log, then each result as a part of the page."""
     names = _read_names(request)
@@ -161,7 +161,7 @@ def stream_test(request: RoomRequest) -> HttpResponseBase:
     return response
 
 
-@room(SCOPE_ALL, "POST")
+@room("servers/add/finish/", "server-add-finish", SCOPE_ALL, "POST")
 def finish(request: RoomRequest) -> HttpResponseBase:
     """Enable the accepted servers, trusted or not, and have their tools listed; delete others."""
     caller, names = request.caller, _read_names(request)
@@ -431,12 +431,3 @@ async def _stream_tests(
 
 def _encode(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value).encode() + b"\n"
-
-
-urlpatterns = [
-    path("", enter, name="server-add"),
-    path("register/", register, name="server-add-register"),
-    path("test/", test, name="server-add-test"),
-    path("test/stream/", stream_test, name="server-add-stream"),
-    path("finish/", finish, name="server-add-finish"),
-]

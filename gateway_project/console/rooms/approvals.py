@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -9,17 +10,21 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
 from execution.view import ApprovalView
 from gateway_project.access.roles import APPROVE
 from gateway_project.api.problems import InvalidInput
-from gateway_project.console.escaping import escape_fields
-from gateway_project.console.rooms import argument_changes
-from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
+from gateway_project.console.rooms.page import (
+    RoomRequest,
+    escape_fields,
+    load_payload_sealer,
+    render_room,
+    room,
+)
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.runs import approval_text
+from gateway_project.runs.approval_text import single_line
 from gateway_project.use_cases import decide_approval
 from gateway_project.use_cases.decide_approval import SecondPersonRequired
 from tools import hidden_text
@@ -32,9 +37,11 @@ MAX_TEXT_CHARS: Final = 64 * 1024
 """Characters of a text up to which it is also shown with its lines."""
 ALLOWED: Final = ("approved", "used")
 """Statuses of approvals with whose arguments a new call is compared."""
+MAX_VALUE_CHARS: Final = 300
+MAX_CHANGES: Final = 50
 
 
-@room(APPROVE)
+@room("approvals/", "approvals", APPROVE)
 def show_inbox(request: RoomRequest) -> HttpResponse:
     """List the approvals pending for the user and those decided lately."""
     pending = decide_approval.load_pending(request.caller)
@@ -68,7 +75,7 @@ def _list_alike(
     ]
 
 
-@room(APPROVE, "POST")
+@room("approvals/together", "approvals-together", APPROVE, "POST")
 def decide_together(request: RoomRequest) -> HttpResponse:
     """Approve or reject several calls that the inbox showed, each by itself."""
     verdict = request.POST.get("verdict", "")
@@ -99,7 +106,7 @@ def _read_id(text: str) -> UUID:
         raise InvalidInput("approval: an id of the inbox") from None
 
 
-@room(APPROVE)
+@room("approvals/<uuid:approval>", "approval", APPROVE)
 def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Show one call with the exact arguments that would be sent, and what is new in them."""
     sealer = load_payload_sealer()
@@ -114,18 +121,18 @@ def show_approval(request: RoomRequest, approval: UUID) -> HttpResponse:
         texts=list_texts(view.arguments or {}),
         changes=[]
         if earlier is None or view.arguments is None
-        else argument_changes.compare_arguments(earlier, view.arguments),
+        else compare_arguments(earlier, view.arguments),
         can_be_decided=view.is_pending and view.arguments is not None,
     )
 
 
-@room(APPROVE, "POST")
+@room("approvals/<uuid:approval>/approve", "approval-approve", APPROVE, "POST")
 def approve(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Approve the call."""
     return _decide(request, approval, approve=True)
 
 
-@room(APPROVE, "POST")
+@room("approvals/<uuid:approval>/reject", "approval-reject", APPROVE, "POST")
 def reject(request: RoomRequest, approval: UUID) -> HttpResponse:
     """Reject the call."""
     return _decide(request, approval, approve=False)
@@ -190,10 +197,35 @@ def _describe_approval(view: ApprovalView) -> dict[str, object]:
     return {**escape_fields(view), "item": view.item if view.item >= 0 else None}
 
 
-urlpatterns: list[Any] = [
-    path("", show_inbox, name="approvals"),
-    path("together", decide_together, name="approvals-together"),
-    path("<uuid:approval>", show_approval, name="approval"),
-    path("<uuid:approval>/approve", approve, name="approval-approve"),
-    path("<uuid:approval>/reject", reject, name="approval-reject"),
-]
+def compare_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the arguments that differ, in the order of the call.
+
+    Each has its `name`, its `kind` (`new`, `changed` or `gone`) and its values `before` and
+    `after` as shortened JSON; empty: there was none.
+
+    Example:
+        >>> changes = compare_arguments({"a": 1, "b": 2}, {"a": 1, "c": 3})
+        >>> [(one["name"], one["kind"]) for one in changes]
+        [('c', 'new'), ('b', 'gone')]
+        >>> compare_arguments({"a": 1}, {"a": True})[0]["kind"]
+        'changed'
+    """
+    found = []
+    for name in (*after, *(name for name in before if name not in after)):
+        was, now = _show(before, name), _show(after, name)
+        if was != now:
+            kind = "new" if name not in before else "changed" if name in after else "gone"
+            values = {"before": _shorten(was), "after": _shorten(now)}
+            found.append({"name": single_line(name), "kind": kind, **values})
+    return found[:MAX_CHANGES]
+
+
+def _show(arguments: Mapping[str, Any], name: str) -> str:
+    if name not in arguments:
+        return ""
+    return json.dumps(arguments[name], ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _shorten(text: str) -> str:
+    shown = single_line(text)
+    return shown if len(shown) <= MAX_VALUE_CHARS else f"{shown[:MAX_VALUE_CHARS]}…"

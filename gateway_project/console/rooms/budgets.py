@@ -24,7 +24,7 @@ from gateway_project.use_cases import curate_speculation
 from tools.store import overview
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("speculation/budgets/", "speculation-budgets", ADMINISTER, "GET", "POST")
 def show_budgets(request: RoomRequest) -> HttpResponse:
     """Show and set how much may be called ahead at each server."""
     visible = {

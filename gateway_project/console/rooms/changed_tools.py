@@ -9,14 +9,14 @@ from typing import Any, Final
 from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from gateway_project.access.roles import CURATE
 from gateway_project.api import runtime
 from gateway_project.console.rooms import schema_form, word_diff
 from gateway_project.console.rooms.addresses import tool_address
+from gateway_project.console.rooms.catalogue import wait_for_catalogue
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
@@ -49,7 +49,7 @@ PLACES: Final[Mapping[str, str]] = {
 }
 
 
-@room(CURATE)
+@room("tools/changed/", "tools-changed", CURATE)
 def list_changed(request: RoomRequest) -> HttpResponseBase:
     """Show what waits for approval, one server at a time."""
     summaries = overview.load_visible_summaries(request.caller)
@@ -92,7 +92,7 @@ def list_changed(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(CURATE, "POST")
+@room("tools/changed/decide/", "tools-changed-decide", CURATE, "POST")
 def decide(request: RoomRequest) -> HttpResponseBase:
     """Approve the definitions that the person saw, or leave tools out."""
     if request.POST.get("decision") == "pages":
@@ -234,9 +234,3 @@ def _are_disabled(now: Catalogue, items: Sequence[UnapprovedTool]) -> bool:
 def _is_active(now: Catalogue, tool: str) -> bool:
     known = now.tools.get(tool)
     return known is not None and known.state == "active"
-
-
-urlpatterns = [
-    path("", list_changed, name="tools-changed"),
-    path("decide/", decide, name="tools-changed-decide"),
-]

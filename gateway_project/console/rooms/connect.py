@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 
 from gateway_project.client_config import edit_toml, edit_yaml, own_entry
 from gateway_project.client_config.clients import CLIENTS, KnownClient
@@ -23,7 +22,7 @@ NO_FILE: Final = PurePosixPath("/")
 """Stands for a file that is not on Windows."""
 
 
-@room()
+@room("clients/", "clients")
 def show_clients(request: RoomRequest) -> HttpResponse:
     """Show every known client with its configuration."""
     url = build_endpoint_url(request)
@@ -70,7 +69,6 @@ def describe_client(client: KnownClient, url: str, *, is_local: bool) -> dict[st
         "remote": write_entry(client, OwnLaunch(command=(), url=url)),
         "local": write_entry(client, _describe_launch()) if is_local else "",
         "command": f"manage.py connect_client {client.name}",
-        "remote_command": f"manage.py connect_client {client.name} --http {url}",
     }
 
 
@@ -96,6 +94,3 @@ def _describe_launch() -> OwnLaunch:
     return own_entry.describe_own_launch(
         base=settings.BASE_DIR, user="", url="", home=None if home == default_home() else home
     )
-
-
-urlpatterns = [path("", show_clients, name="clients")]

@@ -12,14 +12,12 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import path
 
 from gateway_project.access.roles import CURATE, READ, require_scope
 from gateway_project.api import runtime
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.catalogue import load_catalogue
+from gateway_project.console.rooms.catalogue import load_catalogue, wait_for_catalogue
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.readiness import NotReady
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue, curate_danger
@@ -41,7 +39,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
-@room(READ, "GET", "POST")
+@room("danger/", "danger", READ, "GET", "POST")
 def show_patterns(request: RoomRequest) -> HttpResponseBase:
     """Show the dangerous operations and the exceptions; a POST adds, changes or deletes."""
     if request.method == "POST":
@@ -50,7 +48,7 @@ def show_patterns(request: RoomRequest) -> HttpResponseBase:
     return _render_page(request)
 
 
-@room(CURATE, "POST")
+@room("danger/preview/", "danger-preview", CURATE, "POST")
 def preview(request: RoomRequest) -> HttpResponseBase:
     """Return what a pattern would match, as a part of the page; stores nothing."""
     pattern, level = _read_pattern(request)
@@ -80,13 +78,13 @@ def describe_preview(found: PatternPreview, level: str) -> dict[str, Any]:
 def _render_page(
     request: RoomRequest,
     *,
-    editing: StoredOperation | None = None,
     problem: str = "",
     given: Mapping[str, str] | None = None,
 ) -> HttpResponseBase:
     catalogue = load_catalogue(request)
     operations = danger.load_operations()
-    if editing is None and request.GET.get("edit", "").isdigit():
+    editing: StoredOperation | None = None
+    if request.GET.get("edit", "").isdigit():
         editing = next((o for o in operations if str(o.pk) == request.GET["edit"]), None)
     counts = _count_matches(operations, catalogue, request)
     rows = [asdict(one) | {"count": counts[one.pk]} for one in operations]
@@ -235,9 +233,3 @@ def _save_exception(request: RoomRequest, catalogue: Catalogue) -> None:
 
 def _read_key(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-urlpatterns = [
-    path("", show_patterns, name="danger"),
-    path("preview/", preview, name="danger-preview"),
-]

@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.http import JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 
@@ -21,7 +21,12 @@ from gateway_project.access.roles import CURATE, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.graph import WAYS, trace_path
 from gateway_project.console.rooms.addresses import tool_address
-from gateway_project.console.rooms.catalogue import list_visible_tools, load_visibility
+from gateway_project.console.rooms.catalogue import (
+    list_visible_tools,
+    load_topology,
+    load_visibility,
+    wait_for_relations,
+)
 from gateway_project.console.rooms.graph_layout import (
     Groups,
     LayoutCache,
@@ -29,7 +34,6 @@ from gateway_project.console.rooms.graph_layout import (
     group_tools,
 )
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import load_topology, wait_for_relations
 from gateway_project.find.relation_rows import phrase_relation
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.readiness import NotReady
@@ -90,7 +94,7 @@ class KnownGraph:
     groups: Groups
 
 
-@room(SEARCH)
+@room("graph/", "graph", SEARCH)
 def show_graph(request: RoomRequest) -> HttpResponseBase:
     """Show the explorer, the path between two tools if asked, and the same as a list."""
     known = _load_graph(request)
@@ -130,8 +134,8 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
     )  # fmt: skip
 
 
+@room("graph/data/", "graph-data", SEARCH)
 @gzip_page
-@room(SEARCH)
 def send_data(request: RoomRequest) -> HttpResponseBase:
     """Return what is drawn: tools with positions, and relations, as arrays.
 
@@ -148,7 +152,7 @@ def send_data(request: RoomRequest) -> HttpResponseBase:
     )
 
 
-@room(CURATE, "POST")
+@room("graph/curate/", "graph-curate", CURATE, "POST")
 def curate(request: RoomRequest) -> HttpResponseBase:
     """Add a relation, reject one, or withdraw a rejection."""
     visibility = load_visibility(request)
@@ -410,10 +414,3 @@ def _curate(
         return f"It counts again, as far as there is evidence: {words}."
     curate_relations.reject_relations(caller, [known.pk], at=now)
     return f"Rejected, and not derived again: {words}."
-
-
-urlpatterns = [
-    path("", show_graph, name="graph"),
-    path("data/", send_data, name="graph-data"),
-    path("curate/", curate, name="graph-curate"),
-]

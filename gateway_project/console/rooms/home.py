@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY
 from django.contrib.auth.models import User
 from django.http import HttpResponse
-from django.urls import path
 from django.utils import timezone
 
 from execution.status import RunStatus
@@ -38,7 +37,7 @@ TROUBLES: Final = frozenset({"failing", "sign-in needed"})
 HEALTHY: Final = frozenset({"up", "starting"})
 
 
-@room()
+@room("", "home")
 def show_home(request: RoomRequest) -> HttpResponse:
     """Show the state of the installation."""
     caller, now = request.caller, timezone.now()
@@ -140,6 +139,3 @@ def _count_own_tokens() -> int:
         token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
         for tool in meta_tools.TOOLS
     )
-
-
-urlpatterns = [path("", show_home, name="home")]

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.installation import list_tables, load_settings
@@ -26,7 +26,7 @@ KEY_PURPOSES: Final = {
 }
 
 
-@room(ADMINISTER)
+@room("settings/", "settings", ADMINISTER)
 def show_settings(request: RoomRequest) -> HttpResponse:
     """List the settings in force with where each comes from."""
     rows = load_settings(request.caller)
@@ -39,7 +39,7 @@ def show_settings(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(SCOPE_ALL)
+@room("system/", "system", SCOPE_ALL)
 def show_system(request: RoomRequest) -> HttpResponse:
     """Show what is stored, how large it is, and link to its rows."""
     sections = list_tables()
@@ -65,7 +65,7 @@ def show_system(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(SCOPE_ALL, "POST")
+@room("system/keys/", "change_keys", SCOPE_ALL, "POST")
 def change_keys(request: RoomRequest) -> HttpResponse:
     """Rotate keys, go on with a rotation, or remove the old keys."""
     home, removes_old = settings.FOREGATE.home, request.POST.get("do") == "remove"
@@ -95,10 +95,3 @@ def _find_admin_page(model: Any) -> str:
     if not admin.site.is_registered(model):
         return ""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-
-
-settings_urlpatterns = [path("", show_settings, name="settings")]
-system_urlpatterns = [
-    path("", show_system, name="system"),
-    path("keys/", change_keys, name="change_keys"),
-]

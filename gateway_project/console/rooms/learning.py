@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 from django.utils import timezone
 
 from gateway_project.access.roles import ADMINISTER, CURATE, READ, require_scope
@@ -80,7 +79,7 @@ TOLD: Final = (0.7, 0.8, 0.9)
 """Confidences by which a correction is told."""
 
 
-@room(READ)
+@room("learning/", "learning", READ)
 def show_learning(request: RoomRequest) -> HttpResponse:
     """Show how far stated confidences are from outcomes, and the newest of what was learned."""
     owner, whose = choose_owner(request)
@@ -112,7 +111,7 @@ def _list_corrected(correction: CalibrationMap) -> list[tuple[str, str]]:
     return [(f"{one:.2f}", f"{correction.apply(one):.2f}") for one in TOLD]
 
 
-@room(READ, "GET", "POST")
+@room("learning/thresholds/", "thresholds", READ, "GET", "POST")
 def list_thresholds(request: RoomRequest) -> HttpResponse:
     """List the thresholds of the caller's team; admins set one of work not asked for yet."""
     problem = ""
@@ -142,7 +141,7 @@ def list_thresholds(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(READ, "GET", "POST")
+@room("learning/thresholds/backtest/", "thresholds-backtest", READ, "GET", "POST")
 def replay_outcomes(request: RoomRequest) -> HttpResponse:
     """Replay outcomes under several policies: the team's own, or lines that somebody gives."""
     lines, problem = request.POST.get("lines", ""), ""
@@ -192,7 +191,7 @@ def _read_history(request: RoomRequest, lines: str) -> list[ResolvedPrediction]:
     return history
 
 
-@room(READ, "GET", "POST")
+@room("learning/thresholds/<int:pk>/", "threshold", READ, "GET", "POST")
 def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a threshold over time with the evidence for each change; admins override it."""
     row = find_visible(request.caller, thresholds.select_visible, pk, "threshold")
@@ -223,7 +222,7 @@ def show_threshold(request: RoomRequest, pk: int) -> HttpResponse:
     )
 
 
-@room(READ)
+@room("learning/patterns/", "patterns", READ)
 def list_patterns(request: RoomRequest) -> HttpResponse:
     """List the workflow patterns that the caller's team sees."""
     page = paginate_rows(request, select_visible(request.caller, patterns.select_visible))
@@ -237,7 +236,7 @@ def list_patterns(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(CURATE, "GET", "POST")
+@room("learning/patterns/<int:pk>/forget/", "pattern-forget", CURATE, "GET", "POST")
 def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
     """Say what is deleted with a pattern, and delete it."""
     row = find_own_pattern(request.caller, pk)
@@ -254,7 +253,7 @@ def forget_pattern(request: RoomRequest, pk: int) -> HttpResponse:
     )
 
 
-@room(READ)
+@room("learning/memory/", "memory", READ)
 def list_memory(request: RoomRequest) -> HttpResponse:
     """List the events of the memory: what happened, with hashes in place of values."""
     visibility = load_visibility(request)
@@ -321,14 +320,3 @@ def _read_override(request: RoomRequest) -> tuple[str, float | None]:
 
 def _describe_pattern(row: Any, visibility: Any) -> dict[str, Any]:
     return {"row": row, "tools": ", ".join(visibility.get_tool_id(pk) for pk in row.tools)}
-
-
-urlpatterns: list[Any] = [
-    path("", show_learning, name="learning"),
-    path("thresholds/", list_thresholds, name="thresholds"),
-    path("thresholds/backtest/", replay_outcomes, name="thresholds-backtest"),
-    path("thresholds/<int:pk>/", show_threshold, name="threshold"),
-    path("patterns/", list_patterns, name="patterns"),
-    path("patterns/<int:pk>/forget/", forget_pattern, name="pattern-forget"),
-    path("memory/", list_memory, name="memory"),
-]

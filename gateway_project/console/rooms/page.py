@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from functools import wraps
 from http import HTTPStatus
+from types import ModuleType
 from typing import Any, Final
 
 import structlog
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.db import DataError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import URLPattern, path
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
 from execution.store import grants
 from gateway_project.access import callers, roles
+from gateway_project.access.callers import TEAM_KEY
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
 from gateway_project.api import problems
-from gateway_project.api.problems import ApiError
+from gateway_project.api.problems import ApiError, InvalidInput, NotFound
 from gateway_project.console.rooms import menu
 from gateway_project.console.site import (
     UnstorableValue,
@@ -30,7 +36,9 @@ from gateway_project.console.site import (
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
+from gateway_project.use_cases.curate_speculation import switch_speculation
 from gateway_project.user_errors import USER_ERRORS
 from tools.store import overview
 from tools.store.overview import TeamName
@@ -70,10 +78,12 @@ def load_payload_sealer() -> Sealer:
     return sealing.load_or_create_sealer(settings.FOREGATE.home, name=sealing.PAYLOADS)
 
 
-def room(scope: str = READ, *methods: str) -> Callable[[View], View]:
+def room(route: str, name: str, scope: str = READ, *methods: str) -> Callable[[View], View]:
     """Make a view a room: for signed-in users with a scope; errors are answered with a page.
 
     Args:
+        route: Its address, as in Django's URL patterns.
+        name: Of the address.
         scope: Required of the caller.
         methods: Of HTTP that it serves; none: GET. HEAD goes with GET.
     """
@@ -106,9 +116,27 @@ def room(scope: str = READ, *methods: str) -> Callable[[View], View]:
             except _ANSWERED_ERRORS as error:
                 return render_problem(request, problems.describe_problem(error))
 
+        answer.address = path(route, answer, name=name)  # type: ignore[attr-defined]
         return answer
 
     return decorate
+
+
+def list_addresses(modules: Iterable[ModuleType]) -> list[URLPattern]:
+    """Return the addresses of the rooms in modules; one that others would take in comes first."""
+    found = [
+        address
+        for module in modules
+        for view in vars(module).values()
+        if isinstance(address := getattr(view, "address", None), URLPattern)
+        and view.__module__ == module.__name__
+    ]
+    return sorted(found, key=lambda one: _rank_route(str(one.pattern)))
+
+
+def _rank_route(route: str) -> tuple[int, int]:
+    """Rank longer routes before shorter ones, and fixed words before what the address names."""
+    return -route.count("/"), route.count("<")
 
 
 def render_room(
@@ -185,3 +213,51 @@ def _describe_rights(request: RoomRequest) -> str:
         return "superuser"
     held = {group.name for group in request.user.groups.all()}
     return ", ".join(role for role in roles.ROLES if role in held) or "member"
+
+
+@room("switch/", "console-switch", ADMINISTER, "GET", "POST")
+def switch(request: RoomRequest) -> HttpResponse:
+    """Ask whether to turn all speculation on or off, and do it."""
+    if request.method != "POST":
+        return render_room(request, "console/switch.html", title="Speculation, on or off")
+    wanted = request.POST.get("on")
+    if wanted not in {"yes", "no"}:
+        raise InvalidInput("on: yes or no")
+    is_changed = switch_speculation(request.caller, is_on=wanted == "yes")
+    state = "on" if wanted == "yes" else "off"
+    words = f"Speculation is {state}" if is_changed else f"Speculation was {state} already"
+    messages.success(request, f"{words}; every process follows within a second.")
+    return HttpResponseRedirect(_find_next(request))
+
+
+@room("team/", "console-team", READ, "POST")
+def choose_team(request: RoomRequest) -> HttpResponse:
+    """Act for one of the user's teams from now on, or for none."""
+    chosen = request.POST.get("team", "")
+    if not chosen:
+        request.session.pop(TEAM_KEY, None)
+        return HttpResponseRedirect(_find_next(request))
+    for team in request.teams:
+        if str(team.pk) == chosen:
+            request.session[TEAM_KEY] = team.pk
+            return HttpResponseRedirect(_find_next(request))
+    raise NotFound("such team of yours")
+
+
+def _find_next(request: HttpRequest) -> str:
+    """Return the page to go back to; only one of this console."""
+    wanted = request.POST.get("next", "")
+    hosts = {request.get_host()}
+    is_own = url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure())
+    return wanted if is_own and wanted.startswith("/") else "/"
+
+
+def escape_fields(row: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, invisible characters of their texts escaped."""
+    return {field.name: _escape(getattr(row, field.name)) for field in fields(row)}
+
+
+def _escape(value: Any) -> Any:
+    if isinstance(value, str):
+        return approval_text.single_line(value)
+    return [_escape(one) for one in value] if isinstance(value, tuple) else value

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path
 
 from execution.mode import SUGGESTION_THRESHOLD
 from execution.planning.plan import Plan
@@ -69,7 +68,7 @@ class _Wish:
     workflow: dict[str, Any]
 
 
-@room(SEARCH, "GET", "POST")
+@room("playground/", "playground", SEARCH, "GET", "POST")
 def show_playground(request: RoomRequest) -> HttpResponseBase:
     """Ask for a wish; show the answer, check it, or run it."""
     effects = runtime.load_effects(request)
@@ -392,6 +391,3 @@ def _describe_need(place: int, need: Mapping[str, Any]) -> dict[str, Any]:
         "type_name": schema_form.describe_type(known),
         "description": str(known.get("description", "")),
     }
-
-
-urlpatterns = [path("", show_playground, name="playground")]

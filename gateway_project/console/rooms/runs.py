@@ -10,32 +10,33 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from execution import control
+from execution.changes import WHOLE_TASK
 from execution.control import Action, ActionNotPossible
+from execution.planning import parse
 from execution.planning.parse import InvalidWorkflow
 from execution.status import RunStatus, TaskStatus
 from execution.store import views
 from execution.view import RunSort, RunView, TaskView
 from gateway_project import flow
 from gateway_project.access.roles import APPROVE, CALL, CONTROL, READ
-from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
-from gateway_project.api.runs import make_key, read_key, read_run_filter
+from gateway_project.api.runs import find_page
 from gateway_project.api.runtime import load_effects, run_coroutine
 from gateway_project.console import run_decisions
-from gateway_project.console.rooms import audit_sentences, result_text, run_picture
+from gateway_project.console.rooms import audit, result_text
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL
 from gateway_project.runs import plan as run_plan
+from gateway_project.runs.approval_text import single_line
 from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import RunRequest
-from gateway_project.runs.timeline import build_timeline
+from gateway_project.runs.timeline import Timeline, build_timeline
 from gateway_project.use_cases import control_run
 from gateway_project.use_cases.control_run import RunControl
-from gateway_project.use_cases.decide_approval import load_approver
 
 APPLY_WAIT_S: Final = 3.0
 """How long a page waits until a command is carried out; otherwise it is carried out later."""
@@ -54,21 +55,19 @@ CONFIRMED: Final = ("abort", RERUN)
 STATES: Final = tuple(
     dict.fromkeys([status.value for status in RunStatus] + [status.value for status in TaskStatus])
 )
+MAX_NODES: Final = 300
+"""Tasks that are drawn; a larger graph is a list only."""
+MAX_SPANS: Final = 60
+PERCENT: Final = 100.0
+MIN_WIDTH: Final = 0.4
+"""Width of the shortest call in percent, so that it can be seen."""
 
 
-@room(READ)
+@room("runs/", "runs", READ)
 def show_runs(request: RoomRequest) -> HttpResponse:
     """List the caller's runs, those of teams they administer, and for superusers all."""
-    wanted = read_page_request(request, key=(str, str))
     filters = {name: value for name in FILTERS if (value := request.GET.get(name, ""))}
-    found = views.load_summaries(
-        None if request.caller.has_scope(SCOPE_ALL) else request.caller,
-        teams=load_approver(request.caller).teams,
-        wanted=read_run_filter(filters),
-        after=read_key(wanted.after),
-        limit=wanted.limit + 1,
-    )
-    page = cut_page(found, wanted, key=make_key)
+    page = find_page(request, request.caller, filters)
     return render_room(
         request,
         "console/runs/list.html",
@@ -78,12 +77,12 @@ def show_runs(request: RoomRequest) -> HttpResponse:
         filters=filters,
         statuses=[known.value for known in RunStatus],
         sorts=get_args(RunSort)[1:],  # the first one is the default
-        is_first=not wanted.after and not filters,
+        is_first=not request.GET.get("cursor") and not filters,
         states=STATES,
     )
 
 
-@room(READ)
+@room("runs/<uuid:run>/", "run", READ)
 def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     """Show a run: its tasks as a graph and over time, results, and what it waits for."""
     sealer = load_payload_sealer()
@@ -98,8 +97,8 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         run=view,
         tasks=_describe_tasks(view),
         more_tasks=max(0, len(view.tasks) - MAX_TASKS),
-        picture=run_picture.draw_graph(view),
-        spans=run_picture.draw_timeline(build_timeline(view)),
+        picture=draw_graph(view),
+        spans=draw_timeline(build_timeline(view)),
         saving=build_timeline(view),
         events=list(reversed(events)),
         last_seq=events[-1].seq if events else view.last_seq,
@@ -109,7 +108,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
         may_replan=may_control and not view.status.is_final and view.workflow is not None,
         may_repeat=request.caller.has_scope(CALL) and view.workflow is not None,
         why=_explain_status(view),
-        connection=audit_sentences.describe_connection(view.kind),
+        connection=audit.describe_connection(view.kind),
         records=_list_records(request, run),
         prediction=views.find_followed_prediction(
             None if request.caller.has_scope(SCOPE_ALL) else request.caller,
@@ -120,7 +119,7 @@ def show_run(request: RoomRequest, run: UUID) -> HttpResponse:
     )
 
 
-@room(CONTROL, "GET", "POST")
+@room("runs/<uuid:run>/<slug:action>/", "run-control", CONTROL, "GET", "POST")
 def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpResponse:
     """Pause, resume or abort a run, or repeat calls whose outcome is unknown.
 
@@ -139,7 +138,7 @@ def control_by_page(request: RoomRequest, run: UUID, action: str) -> HttpRespons
     return _send(request, run, wanted)
 
 
-@room(CONTROL, "GET", "POST")
+@room("runs/<uuid:run>/replan/", "run-replan", CONTROL, "GET", "POST")
 def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     """Replace what is left of a run's workflow."""
     view = control_run.find_run(request.caller, run, sealer=load_payload_sealer(), workflow=True)
@@ -157,7 +156,7 @@ def replan(request: RoomRequest, run: UUID) -> HttpResponse:
     )
 
 
-@room(CALL, "GET", "POST")
+@room("runs/<uuid:run>/again/", "run-again", CALL, "GET", "POST")
 def make_again(request: RoomRequest, run: UUID) -> HttpResponse:
     """Run the workflow of a run again, as it is or changed: a new run of the caller's."""
     view = control_run.find_run(
@@ -292,8 +291,8 @@ def _describe_tasks(view: RunView) -> list[dict[str, Any]]:
     return [
         {
             "row": task,
-            "key": run_picture.make_task_key(task.task, task.item),
-            "label": run_picture.label_task(task.task, task.item),
+            "key": make_task_key(task.task, task.item),
+            "label": label_task(task.task, task.item),
             "url": tool_address(task.tool),
             "result": None if task.result is None else describe_result(task.result, budget),
         }
@@ -385,10 +384,58 @@ def list_problems(error: Exception) -> tuple[str, ...]:
     return tuple(found) or (str(error),)
 
 
-urlpatterns: list[Any] = [
-    path("", show_runs, name="runs"),
-    path("<uuid:run>/", show_run, name="run"),
-    path("<uuid:run>/replan/", replan, name="run-replan"),
-    path("<uuid:run>/again/", make_again, name="run-again"),
-    path("<uuid:run>/<slug:action>/", control_by_page, name="run-control"),
-]
+def make_task_key(task: str, item: int) -> str:
+    """Return the key of a task or item within its page.
+
+    Example:
+        >>> make_task_key("a", -1), make_task_key("a", 2)
+        ('a', 'a[2]')
+    """
+    return task if item == WHOLE_TASK else f"{task}[{item}]"
+
+
+def label_task(task: str, item: int) -> str:
+    """Return the label of a task or item, with invisible characters escaped."""
+    return single_line(make_task_key(task, item))
+
+
+def draw_graph(view: RunView) -> Mapping[str, Any] | None:
+    """Return nodes and edges of a run's tasks; None: its workflow expired or is too large."""
+    if view.workflow is None or len(view.workflow.get("tasks", ())) > MAX_NODES:
+        return None
+    known = [task.task for task in view.tasks]  # a new workflow may build on tasks of the old one
+    workflow = parse.parse(dict(view.workflow), known=known)
+    statuses = {task.task: task.status.value for task in view.tasks if task.item == WHOLE_TASK}
+    nodes = [
+        {
+            "id": task.id,
+            "label": single_line(task.id),
+            "tool": single_line(task.tool),
+            "status": statuses.get(task.id, "pending"),
+        }
+        for task in workflow.tasks
+    ]
+    edges = [
+        {"source": needed, "target": task.id}
+        for task in workflow.tasks
+        for needed in task.waits_for
+        if needed in workflow.by_id
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+def draw_timeline(timeline: Timeline) -> Sequence[Mapping[str, Any]]:
+    """Return the bars of a run's calls, as `timeline.draw_bar` draws them on a terminal."""
+    whole_ms = timeline.elapsed_ms or 1.0
+    return [
+        {
+            "key": make_task_key(span.task, span.item),
+            "label": single_line(span.label),
+            "tool": single_line(span.tool),
+            "status": span.status,
+            "start": round(PERCENT * span.start_ms / whole_ms, 2),
+            "width": round(max(MIN_WIDTH, PERCENT * span.duration_ms / whole_ms), 2),
+            "duration_ms": span.duration_ms if span.has_known_end else None,
+        }
+        for span in timeline.spans[:MAX_SPANS]
+    ]

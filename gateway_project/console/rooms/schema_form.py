@@ -87,7 +87,7 @@ def build_fields(schema: object) -> tuple[FormField, ...]:
         >>> [(field.label, field.kind, field.is_required, field.text) for field in fields]
         [('path', 'text', True, ''), ('depth', 'integer', False, '1')]
     """
-    root = normalise(schema).schema
+    root = normalise(schema)
     fields = list(_iterate_fields(root, "", (), is_required=True))
     return tuple(fields[:MAX_FIELDS])
 
@@ -135,7 +135,7 @@ def list_tree(schema: object) -> tuple[TreeRow, ...]:
         [(0, 'ids', 'list of string')]
     """
     rows: list[TreeRow] = []
-    for row in _iterate_tree(normalise(schema).schema, 0):
+    for row in _iterate_tree(normalise(schema), 0):
         if len(rows) == MAX_TREE_ROWS:
             break
         rows.append(row)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from django.http import HttpResponse, JsonResponse
-from django.urls import path
 
 from execution.store import views
 from gateway_project.access.roles import READ, SEARCH
@@ -27,7 +26,7 @@ MIN_RUN_DIGITS: Final = 4
 """Shorter beginnings of ids would list arbitrary runs."""
 
 
-@room(SEARCH)
+@room("search/", "console-search", SEARCH)
 def show_results(request: RoomRequest) -> HttpResponse:
     """Show all that was found, for a link and without JavaScript."""
     query = _read_query(request)
@@ -35,7 +34,7 @@ def show_results(request: RoomRequest) -> HttpResponse:
     return render_room(request, "console/search.html", title="Search", query=query, groups=groups)
 
 
-@room(SEARCH)
+@room("search/suggest", "console-search-suggest", SEARCH)
 def suggest(request: RoomRequest) -> JsonResponse:
     """Return the first results as JSON, while somebody types."""
     query = _read_query(request)
@@ -106,9 +105,3 @@ def _find_runs(caller: Caller, query: str, most: int) -> list[dict[str, str]]:
 
 def _read_query(request: RoomRequest) -> str:
     return request.GET.get("q", "").strip()[:MAX_QUERY_CHARS]
-
-
-urlpatterns = [
-    path("", show_results, name="console-search"),
-    path("suggest", suggest, name="console-search-suggest"),
-]

@@ -18,7 +18,7 @@ from gateway_project.client_config.entry import ConfiguredServer, find_unset_var
 from gateway_project.client_config.raw_file import UnreadableConfig
 from gateway_project.client_config.read_config import NoServerList, ParsedConfig
 from gateway_project.use_cases.curate_servers import make_registration
-from tools.store.servers import ServerRegistration
+from tools.registration import ServerRegistration
 from tools.upstream import remote_entry
 from tools.upstream.secret_shapes import is_placeholder, is_secret_name
 from tools.upstream.written_secrets import list_secret_places, move_to_variables
@@ -230,7 +230,7 @@ def parse_address(
         transport="sse" if sse else "http",
         url=address,
         headers=dict(headers),
-        signs_in=signs_in,
+        authorization="oauth" if signs_in else None,
     )
 
 
@@ -261,7 +261,7 @@ def fill_known_server(
         env=env,
         url=known.url,
         headers=dict(known.headers),
-        signs_in=known.signs_in,
+        authorization="oauth" if known.signs_in else None,
     )  # fmt: skip
 
 

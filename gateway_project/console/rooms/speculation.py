@@ -13,18 +13,16 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 
 from execution.speculation.grant_proposals import GrantProposal
 from execution.speculation.outcome import LISTED_OUTCOMES, OPEN, Evidence, Outcome, Verdict
 from execution.speculation.rules import ReasonCode
-from execution.store import agreements, grants, prediction_contents, speculations
+from execution.store import agreements, grants, prediction_contents
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.api.pages import cut_page, read_page_request
 from gateway_project.api.problems import InvalidInput, NotFound
-from gateway_project.api.runs import read_key
-from gateway_project.console.rooms import budgets
+from gateway_project.api.speculation import find_page
 from gateway_project.console.rooms.addresses import server_address, tool_address
 from gateway_project.console.rooms.catalogue import load_catalogue, load_visibility
 from gateway_project.console.rooms.page import RoomRequest, load_payload_sealer, render_room, room
@@ -70,23 +68,14 @@ _EVIDENCE: Final[Mapping[str, str]] = {
 }
 
 
-@room(READ)
+@room("speculation/", "speculation", READ)
 def show_speculation(request: RoomRequest) -> HttpResponse:
     """Show what predictions gained and how right they were, and list them."""
     caller = request.caller
-    wanted = read_page_request(request, key=(str, str))
+    page = find_page(request, caller)
     outcome = request.GET.get("outcome", "")
-    if outcome and outcome not in LISTED_OUTCOMES:
-        raise InvalidInput(f"outcome: one of {', '.join(LISTED_OUTCOMES)}")
     sees_all = caller.has_scope(SCOPE_ALL)
     owner, whose = choose_owner(request)
-    found = speculations.load_page(
-        None if sees_all else caller,
-        outcome=outcome,
-        after=read_key(wanted.after),
-        limit=wanted.limit + 1,
-    )
-    page = cut_page(found, wanted, key=lambda row: (row.created_at.isoformat(), str(row.pk)))
     visibility = load_visibility(request)
     dated = REPORTS.load(owner, days=DAYS, at=timezone.now())
     return render_room(
@@ -102,7 +91,7 @@ def show_speculation(request: RoomRequest) -> HttpResponse:
         next_cursor=page.next_cursor,
         outcome=outcome,
         outcomes=LISTED_OUTCOMES,
-        is_first=not wanted.after and not outcome,
+        is_first=not request.GET.get("cursor") and not outcome,
         may_administer=caller.has_scope(ADMINISTER),
     )
 
@@ -116,7 +105,7 @@ def _describe_report(dated: DatedReport) -> dict[str, Any]:
     }
 
 
-@room(READ)
+@room("speculation/<uuid:speculation>/", "prediction", READ)
 def show_prediction(request: RoomRequest, speculation: UUID) -> HttpResponse:
     """Show what one prediction rested on, and what became of it."""
     row = find_prediction(request.caller, speculation)
@@ -170,7 +159,7 @@ def _describe_content(request: RoomRequest, row: Any, visibility: Visibility) ->
     return {"may_read": True, "content": {"intent": stored["intent"], "calls": calls}}
 
 
-@room(CURATE, "POST")
+@room("speculation/<uuid:speculation>/judge/", "prediction-judge", CURATE, "POST")
 def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
     """Accept, reject or correct a prediction; a verdict counts once."""
     row = find_prediction(request.caller, speculation)
@@ -198,7 +187,7 @@ def judge(request: RoomRequest, speculation: UUID) -> HttpResponse:
     return redirect("prediction", speculation=speculation)
 
 
-@room(ADMINISTER)
+@room("speculation/grants/", "speculation-grants", ADMINISTER)
 def show_grants(request: RoomRequest) -> HttpResponse:
     """List what may be called ahead, and proposals with what speaks for and against each."""
     caller = request.caller
@@ -253,7 +242,7 @@ def _waits_for_decision(proposal: GrantProposal) -> bool:
     return proposal.can_be_granted and not proposal.is_admissible
 
 
-@room(ADMINISTER, "POST")
+@room("speculation/grants/add/", "speculation-grant", ADMINISTER, "POST")
 def grant(request: RoomRequest) -> HttpResponse:
     """Let a tool be called ahead, with exactly the definition that the page showed."""
     tool = load_visibility(request).find_tool(_read_pk(request.POST.get("tool", "")))
@@ -275,7 +264,7 @@ def grant(request: RoomRequest) -> HttpResponse:
     return redirect("speculation-grants")
 
 
-@room(ADMINISTER, "POST")
+@room("speculation/grants/<int:pk>/revoke/", "speculation-revoke", ADMINISTER, "POST")
 def revoke(request: RoomRequest, pk: int) -> HttpResponse:
     """Withdraw a grant."""
     curate_speculation.require_visible(
@@ -286,7 +275,7 @@ def revoke(request: RoomRequest, pk: int) -> HttpResponse:
     return redirect("speculation-grants")
 
 
-@room(ADMINISTER, "POST")
+@room("speculation/compared/<int:pk>/reset/", "speculation-reset", ADMINISTER, "POST")
 def reset_agreement(request: RoomRequest, pk: int) -> HttpResponse:
     """Forget how a tool's results compared, so that it can earn being served again."""
     curate_speculation.require_visible(
@@ -447,15 +436,3 @@ def _weigh_trust(measured: LearningReport, visibility: Visibility) -> list[dict[
         for name, a_day in sorted(saved.items(), key=lambda one: -one[1])
         if a_day >= MIN_SAVED_S
     ]
-
-
-urlpatterns: list[Any] = [
-    path("", show_speculation, name="speculation"),
-    path("grants/", show_grants, name="speculation-grants"),
-    path("grants/add/", grant, name="speculation-grant"),
-    path("grants/<int:pk>/revoke/", revoke, name="speculation-revoke"),
-    path("compared/<int:pk>/reset/", reset_agreement, name="speculation-reset"),
-    path("budgets/", budgets.show_budgets, name="speculation-budgets"),
-    path("<uuid:speculation>/", show_prediction, name="prediction"),
-    path("<uuid:speculation>/judge/", judge, name="prediction-judge"),
-]

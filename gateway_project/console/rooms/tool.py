@@ -25,10 +25,13 @@ from gateway_project.api import runtime
 from gateway_project.api.problems import describe_problem
 from gateway_project.console.rooms import drawing, result_text, schema_form, word_diff
 from gateway_project.console.rooms.addresses import read_name, server_address, tool_address
-from gateway_project.console.rooms.catalogue import describe_tool
+from gateway_project.console.rooms.catalogue import (
+    describe_tool,
+    load_topology,
+    wait_for_catalogue,
+)
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.console.rooms.schema_form import FormField
-from gateway_project.console.rooms.settling import load_topology, wait_for_catalogue
 from gateway_project.effects import Effects
 from gateway_project.find.answers import ToolDescription, describe_extras
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
@@ -53,7 +56,7 @@ MAX_CHANGES: Final = 20
 YES_NO_RULES: Final[Mapping[str, bool | None]] = {"": None, "yes": True, "no": False}
 
 
-@room(SEARCH, "GET", "POST")
+@room("tools/<path:name>/", "tool-page", SEARCH, "GET", "POST")
 def show_tool(request: RoomRequest, name: str) -> HttpResponseBase:
     """Show a tool; a POST does what its `action` names."""
     tool_id = read_name(name, request.GET.get("name"))
@@ -92,7 +95,6 @@ def _render_tool(
         "findings": [strip_invisible(finding) for finding in tool.findings],
         "alternatives": [(one, tool_address(one)) for one in described.alternatives],
         "danger_reasons": tool.danger_reasons,
-        "veto_reasons": tool.veto_reasons,
         "approval_reason": _explain_approval(tool, caller, effects),
         "speculation": describe_speculation(tool, caller, effects),
         "picture": draw_relations(described),

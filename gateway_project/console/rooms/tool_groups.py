@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import path
 
 from gateway_project.access import tokens
 from gateway_project.access.grant import TokenNotGrantable
@@ -38,7 +37,7 @@ class GroupTokenForm(forms.Form):
     days = access.make_days_field()
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("tools/groups/", "tool-groups", ADMINISTER, "GET", "POST")
 def show_groups(request: RoomRequest) -> HttpResponse:
     """List the groups; a POST adds one without tools and leads to it."""
     problem = ""
@@ -71,7 +70,7 @@ def show_groups(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("tools/groups/<slug:name>/", "tool-group", ADMINISTER, "GET", "POST")
 def show_group(request: RoomRequest, name: str) -> HttpResponse:
     """Show a group; a POST saves what it holds, deletes it, or creates a token for it."""
     row = curate_tool_groups.find_group(request.caller, name)
@@ -106,7 +105,7 @@ def show_group(request: RoomRequest, name: str) -> HttpResponse:
     )
 
 
-@room(ADMINISTER, "POST")
+@room("tools/groups/<slug:name>/preview/", "tool-group-preview", ADMINISTER, "POST")
 def preview(request: RoomRequest, name: str) -> HttpResponseBase:
     """Return what a group would hold, and tools that were searched for, as a part of the page."""
     row = curate_tool_groups.find_group(request.caller, name)
@@ -180,10 +179,3 @@ def _describe_choice(request: RoomRequest, row: Any) -> dict[str, Any]:
             if one not in chosen["tools"]
         ][:MAX_FOUND],
     }
-
-
-urlpatterns = [
-    path("", show_groups, name="tool-groups"),
-    path("<slug:name>/", show_group, name="tool-group"),
-    path("<slug:name>/preview/", preview, name="tool-group-preview"),
-]

@@ -9,22 +9,22 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 
 from gateway_project import flow
 from gateway_project.access.roles import CURATE, SEARCH
 from gateway_project.api import runtime
 from gateway_project.api.pages import Page, encode_cursor, paginate_sorted
 from gateway_project.api.problems import describe_problem
-from gateway_project.console.rooms import tool
+from gateway_project.api.tools import FILTERS, has_values
 from gateway_project.console.rooms.addresses import tool_address
 from gateway_project.console.rooms.catalogue import (
     describe_tool,
     list_visible_tools,
     load_catalogue,
+    wait_for_catalogue,
 )
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
-from gateway_project.console.rooms.settling import wait_for_catalogue
 from gateway_project.find.answers import SearchResult
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments, meta_tools
@@ -37,7 +37,6 @@ from tools.store import configuration
 
 SEARCH_LIMIT: Final = 10
 MAX_BULK: Final = 500
-FILTERS: Final = ("server", "category", "danger", "state")
 STATES: Final = ("active", "disabled", "pending", "quarantined", "removed")
 BULK_CHANGES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "enable": ("Enable", {"enabled": True}),
@@ -65,7 +64,7 @@ EFFECTS: Final[Mapping[str, str]] = {
 }
 
 
-@room(SEARCH)
+@room("tools/", "tools", SEARCH)
 def list_tools(request: RoomRequest) -> HttpResponseBase:
     """Search tools as a client does, or list them by id with filters."""
     query = request.GET.get("q", "").strip()
@@ -100,7 +99,7 @@ def _describe_row(request: RoomRequest, tool: CatalogueTool) -> dict[str, Any]:
     return describe_tool(tool) | {"may_change": may_change}
 
 
-@room(CURATE, "POST")
+@room("tools/bulk/", "tools-change", CURATE, "POST")
 def change_many(request: RoomRequest) -> HttpResponseBase:
     """Ask once, in words, what a change of several tools will do; then make it."""
     effects = runtime.load_effects(request)
@@ -182,18 +181,8 @@ def _search(
 def _list_page(
     request: RoomRequest, visible: Sequence[CatalogueTool], wanted: Mapping[str, str]
 ) -> Page[CatalogueTool]:
-    matching = (one for one in visible if _matches(one, wanted))
+    matching = (one for one in visible if has_values(one, wanted))
     return paginate_sorted(request, matching, key=lambda one: (one.tool,))
-
-
-def _matches(one: CatalogueTool, wanted: Mapping[str, str]) -> bool:
-    values = {
-        "server": one.server,
-        "category": one.category,
-        "danger": one.danger.value,
-        "state": one.state if one.enabled else "disabled",
-    }
-    return all(values[name] == value for name, value in wanted.items())
 
 
 def _build_next_url(request: RoomRequest, page: Page[CatalogueTool] | None) -> str:
@@ -235,10 +224,3 @@ def _shows_change(
         "danger": last.danger.value if values.get("danger") else "",
     }
     return all(shown[name] == value for name, value in values.items())
-
-
-urlpatterns = [
-    path("", list_tools, name="tools"),
-    path("bulk/", change_many, name="tools-change"),
-    path("<path:name>/", tool.show_tool, name="tool-page"),
-]

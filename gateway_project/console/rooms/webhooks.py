@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
 from django.utils import timezone
 
 from gateway_project.access.roles import ADMINISTER
@@ -17,7 +16,6 @@ from gateway_project.api.pages import paginate_rows
 from gateway_project.console.rooms.page import RoomRequest, load_sealer, render_room, room
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import curate_webhooks
-from gateway_project.use_cases.curate_webhooks import SavedWebhook
 from gateway_project.use_cases.refusals import InvalidEntry
 from gateway_project.webhooks import store
 from gateway_project.webhooks.message import SELECTABLE_EVENTS
@@ -63,7 +61,7 @@ class WebhookForm(forms.Form):
             del self.fields["team"]
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/webhooks/", "webhooks", ADMINISTER, "GET", "POST")
 def show_webhooks(request: RoomRequest) -> HttpResponse:
     """List webhooks with what became of their last events; a POST registers one."""
     form = WebhookForm(request.caller, request.POST if request.method == "POST" else None)
@@ -85,7 +83,7 @@ def show_webhooks(request: RoomRequest) -> HttpResponse:
     )
 
 
-@room(ADMINISTER, "GET", "POST")
+@room("access/webhooks/<int:pk>/", "webhook", ADMINISTER, "GET", "POST")
 def show_webhook(request: RoomRequest, pk: int) -> HttpResponse:
     """Show a webhook with its deliveries; a POST changes, tests or deletes it."""
     row = curate_webhooks.find_webhook(request.caller, pk)
@@ -137,20 +135,19 @@ def _act(request: RoomRequest, pk: int, action: str, form: WebhookForm) -> HttpR
     return redirect("webhook", pk)
 
 
-def _save(request: RoomRequest, values: dict[str, Any], **options: Any) -> SavedWebhook:
+def _save(request: RoomRequest, values: dict[str, Any], **options: Any) -> tuple[Any, str]:
     sealer = load_sealer()
     return curate_webhooks.save_webhook(request.caller, values, sealer=sealer, **options)
 
 
-def _show_secret(request: RoomRequest, saved: SavedWebhook) -> HttpResponse:
+def _show_secret(request: RoomRequest, saved: tuple[Any, str]) -> HttpResponse:
+    row, secret = saved
     response = render_room(
-        request, "console/webhooks/secret.html", title=f"Secret of {saved.row.name}", saved=saved
+        request,
+        "console/webhooks/secret.html",
+        title=f"Secret of {row.name}",
+        webhook=row,
+        secret=secret,
     )
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-urlpatterns = [
-    path("", show_webhooks, name="webhooks"),
-    path("<int:pk>/", show_webhook, name="webhook"),
-]

@@ -6,26 +6,16 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS
 
-from gateway_project.foundation.postgres import archive, client
+from gateway_project.foundation.postgres import archive, client, folders
 from gateway_project.foundation.postgres.client import BackupError, DatabaseTarget
 
 TABLE_DUMPED = b"dumping contents of table"
 """What pg_dump says at each table's start."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Backup:
-    """A finished backup."""
-
-    path: Path
-    size_bytes: int
-
 
 Report = Callable[[str, int, int], None]
 """Receives the stage, what is done of it, and the total."""
@@ -33,10 +23,13 @@ Report = Callable[[str, int, int], None]
 
 def create_backup(
     path: Path, *, using: str = DEFAULT_DB_ALIAS, report: Report = lambda *_: None
-) -> Backup:
+) -> Path:
     """Write a consistent snapshot of all data to a file that only its owner may read.
 
     An existing file of that name is replaced once the new one is complete.
+
+    Returns:
+        The file's absolute path.
 
     Raises:
         BackupError: If it cannot be written; an existing file is left unchanged.
@@ -55,14 +48,14 @@ def create_backup(
                 archive.seal(file)
                 os.fsync(file.fileno())
             os.replace(partial, path)
-            _fsync_folder(path.parent)
+            folders.fsync_folder(path.parent)
         finally:
             Path(partial).unlink(missing_ok=True)
-        return Backup(path=path, size_bytes=path.stat().st_size)
     except OSError as error:
         raise BackupError(
             f"cannot write {path}: {error.strerror}; name a file in a folder you may write to"
         ) from None
+    return path
 
 
 def save_before(step: str, folder: Path, *, at: datetime, using: str = DEFAULT_DB_ALIAS) -> Path:
@@ -88,7 +81,7 @@ def save_before(step: str, folder: Path, *, at: datetime, using: str = DEFAULT_D
             f"cannot use {folder}: {error.strerror}; make it writable, or do not save what is "
             "replaced (--no-backup)"
         ) from None
-    return create_backup(folder / f"{prefix}{at:%Y%m%dT%H%M%SZ}.backup", using=using).path
+    return create_backup(folder / f"{prefix}{at:%Y%m%dT%H%M%SZ}.backup", using=using)
 
 
 def run_pg_dump(
@@ -134,11 +127,3 @@ def run_pg_dump(
             f"cannot save the database to {path}: {client.extract_error_line(b''.join(said))}; "
             "the existing file is unchanged"
         )
-
-
-def _fsync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -58,6 +58,15 @@ def explain_unusable(path: str, error: OSError) -> ServerError:
     )
 
 
+def fsync_folder(folder: str | os.PathLike[str]) -> None:
+    """Have the names in a folder survive a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _ensure_folder(path: str, mode: int, owner: OsAccount) -> None:
     try:
         if os.path.isdir(path):

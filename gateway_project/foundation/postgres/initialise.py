@@ -8,7 +8,7 @@ import subprocess
 
 from gateway_project.foundation.postgres import binaries, configuration
 from gateway_project.foundation.postgres.cluster import NAME, Cluster, OsAccount, ServerError
-from gateway_project.foundation.postgres.folders import explain_unusable
+from gateway_project.foundation.postgres.folders import explain_unusable, fsync_folder
 
 MIN_FREE_BYTES = 128 * 2**20
 """Space for a new data folder (40 MB), its first WAL files, and a start."""
@@ -150,12 +150,3 @@ def explain_log(text: str, cluster: Cluster) -> str:
 
 def _is_reason(line: str) -> bool:
     return any(f"{mark}: " in line for mark in ("FATAL", "PANIC", "error", "could not"))
-
-
-def fsync_folder(folder: str) -> None:
-    """Have the names in a folder survive a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -79,12 +79,9 @@ def find_holders(path: str) -> list[int]:
 
 def _find_lock_holders(cluster: Cluster) -> list[int]:
     """Return the processes that inherited the server's lock and whose cwd is its data folder."""
-    lock, folder = os.path.realpath(cluster.server_lock), os.path.realpath(cluster.data_folder)
-    if not os.path.isdir(PROC):
-        listed = _run_lsof("-t", "--", lock)
-        return [pid for pid in map(int, listed) if _read_working_folder(pid) == folder]
-    pids = [int(name) for name in os.listdir(PROC) if name.isdigit()]
-    return [pid for pid in pids if _read_working_folder(pid) == folder and _has_open(pid, lock)]
+    folder = os.path.realpath(cluster.data_folder)
+    holders = find_holders(cluster.server_lock)
+    return [pid for pid in holders if _read_working_folder(pid) == folder]
 
 
 def _has_open(pid: int, path: str) -> bool:

@@ -57,19 +57,6 @@ def is_free(path: str) -> bool:
     return True
 
 
-def wait_until_free(path: str) -> None:
-    """Block until no process holds the lock exclusively.
-
-    Raises:
-        OSError: If there is no such file, or it cannot be opened.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-    finally:
-        os.close(descriptor)
-
-
 def open_record_lock(path: str) -> int:
     """Open a file for `take_record_lock`."""
     return _open_lock_file(path, -1)

@@ -18,7 +18,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,32 +54,19 @@ OTHER_DATABASES_SQL = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class MajorUpgrade:
-    """A finished move to another major version.
-
-    Attributes:
-        old_major: The version that wrote the data before.
-        kept: Folder with the old data, as they were.
-        notes: One line each on what was left behind in it.
-    """
-
-    old_major: int
-    kept: str
-    notes: tuple[str, ...]
-
-
 def find_old_major(cluster: Cluster) -> int | None:
     """Return the earlier major version that the data has to be moved from; None: it need not.
 
     Raises:
         ServerError: If the folder cannot be read.
     """
-    if os.path.isdir(cluster.data_folder):
-        version = initialise.read_version(cluster)
-        return version if version is not None and version < binaries.MAJOR else None
-    # Killed between the last two steps: the next start ends it, too.
-    return None
+    version = initialise.read_version(cluster)
+    return version if version is not None and version < binaries.MAJOR else None
+
+
+def find_kept(cluster: Cluster, major: int) -> str:
+    """Return the folder in which a move keeps the data of a version."""
+    return os.path.join(cluster.base, f"{KEPT_PREFIX}{major}")
 
 
 def list_kept(cluster: Cluster) -> list[str]:
@@ -112,28 +98,31 @@ def remove_kept(cluster: Cluster) -> list[str]:
 
 def move_data(
     cluster: Cluster,
+    old_major: int,
     *,
     programs: str | None,
     report: Report = lambda *_: None,
     say: Callable[[str], None] = lambda _: None,
-) -> MajorUpgrade:
+) -> list[str]:
     """Move the data to the installed major version; goes on where a killed one ended.
 
     Nothing else can use the database meanwhile. The old data is not changed and is kept.
 
     Args:
         cluster: Whose data is of an earlier version.
+        old_major: That version.
         programs: Folder of that version's programs; None: those of the package.
         report: Receives progress.
         say: Receives a line on each step.
+
+    Returns:
+        One line each on what was left behind in the old data.
 
     Raises:
         ServerError: If it cannot be done; the old data is unchanged.
         BackupError: If the data cannot be saved or loaded; likewise.
     """
-    old_major = initialise.read_version(cluster)
-    assert old_major is not None  # noqa: S101 - the caller has asked `find_old_major`
-    kept = os.path.join(cluster.base, f"{KEPT_PREFIX}{old_major}")
+    kept = find_kept(cluster, old_major)
     if os.path.exists(kept):
         raise ServerError(
             f"{kept} holds data of an earlier move: remove it (`manage.py upgrade --remove-old`), "
@@ -148,11 +137,11 @@ def move_data(
             notes += _load_new(cluster, work, old_major, report, say)
             os.rename(cluster.data_folder, kept)
             os.rename(cluster.upgraded_folder, cluster.data_folder)
-            initialise.fsync_folder(cluster.base)
+            folders.fsync_folder(cluster.base)
             shutil.rmtree(cluster.upgrade_folder, ignore_errors=True)
     except OSError as error:
         raise folders.explain_unusable(error.filename or cluster.base, error) from None
-    return MajorUpgrade(old_major=old_major, kept=kept, notes=tuple(notes))
+    return notes
 
 
 def _find_old_programs(major: int, given: str | None) -> str:
@@ -290,7 +279,7 @@ def _load_new(
     if problem := _take_settings(cluster, work):
         notes.append(f"settings made by ALTER SYSTEM, which this version refuses: {problem}")
     os.rename(work.data_folder, cluster.upgraded_folder)
-    initialise.fsync_folder(cluster.base)
+    folders.fsync_folder(cluster.base)
     return notes
 
 

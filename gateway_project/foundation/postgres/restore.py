@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
@@ -68,15 +67,11 @@ class RestoreResult:
     """A finished restore.
 
     Attributes:
-        path: The backup.
-        size_bytes: Its size.
         migrated: Migrations applied to a backup that an older version wrote.
         replaced: Backup of what was replaced; None if there was nothing, or none was wanted.
         held_runs: Open runs of the backup that are paused now.
     """
 
-    path: Path
-    size_bytes: int
     migrated: tuple[str, ...]
     replaced: Path | None
     held_runs: int
@@ -138,25 +133,16 @@ def restore_backup(
                 ) from error
             finally:
                 connections[using].close()  # it has pg_restore's settings
-        return RestoreResult(
-            path=path,
-            size_bytes=file.seek(0, os.SEEK_END),
-            migrated=tuple(migrated),
-            replaced=replaced,
-            held_runs=held_runs,
-        )
+    return RestoreResult(migrated=tuple(migrated), replaced=replaced, held_runs=held_runs)
 
 
-@contextmanager
-def _open_backup(path: Path) -> Iterator[IO[bytes]]:
+def _open_backup(path: Path) -> IO[bytes]:
     try:
-        file = path.open("rb")
+        return path.open("rb")
     except OSError as error:
         raise BackupError(
             f"cannot read {path}: {error.strerror}; name a file that `manage.py backup` wrote"
         ) from None
-    with file:
-        yield file
 
 
 def _require_suitable(contents: Contents, path: Path, target: DatabaseTarget) -> None:

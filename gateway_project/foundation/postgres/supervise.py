@@ -2,15 +2,13 @@
 
 A user of the database holds a shared lock as long as it lives; the kernel releases it however the
 process dies. The server is run by a separate process (`keeper`). If that is killed together with
-its guard, the users of the database start another: a server without a keeper would never be
-stopped.
+its guard, the next connection starts another: a server without a keeper would never be stopped.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -41,14 +39,9 @@ MAX_SILENT_KEEPERS = 3
 PASSED_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
 """Environment variables that some builds of Python need to start."""
 
-RETRY_S = 1.0
-"""Delay between failed attempts to replace a keeper."""
-
 _user_locks: dict[str, int] = {}
-_watched_clusters: set[Cluster] = set()
 _state_lock = threading.Lock()
 """May be held as long as a server takes to start or to stop."""
-_watch_lock = threading.Lock()
 
 
 def ensure_running(cluster: Cluster, *, timeout_s: float | None = None) -> None:
@@ -132,41 +125,9 @@ def unregister_user(cluster: Cluster) -> None:
 
 
 def start_keeper(cluster: Cluster) -> None:
-    """Make sure that a running server has a keeper as long as this process uses it."""
+    """Start a keeper for a running server that has none; does not wait for it."""
     if locks.is_free(cluster.keeper_lock):
         _start_keeper(cluster, deadline=None)
-    with _watch_lock:
-        if cluster in _watched_clusters:
-            return
-        _watched_clusters.add(cluster)
-    name = f"keeper watch {cluster.base}"
-    threading.Thread(target=_watch_keeper, args=(cluster,), name=name, daemon=True).start()
-
-
-def _watch_keeper(cluster: Cluster) -> None:
-    """Replace the keeper each time it dies, until the server has stopped too."""
-    while True:
-        with contextlib.suppress(OSError):  # the home folder was removed
-            locks.wait_until_free(cluster.keeper_lock)
-        if not _replace_keeper(cluster):
-            break
-        if locks.is_free(cluster.keeper_lock):  # it is still starting, or failed to
-            time.sleep(RETRY_S)
-    _watched_clusters.discard(cluster)
-
-
-def _replace_keeper(cluster: Cluster) -> bool:
-    """Start a keeper for a server that has none; return False if there is no server.
-
-    A keeper that is asked to stop stops its server first, so that it leaves none behind.
-    """
-    if not locks.is_free(cluster.keeper_lock):
-        return True
-    if not _is_registered(cluster) or not _is_listening(cluster):
-        return False
-    with contextlib.suppress(ServerError):  # the next connection reports it
-        _start_keeper(cluster, deadline=None)
-    return True
 
 
 @contextlib.contextmanager
@@ -196,7 +157,7 @@ def _is_answering(cluster: Cluster) -> bool:
 
     Each question would cost it a process and a line in its log.
     """
-    if pidfile.is_starting(cluster) or not _is_listening(cluster):
+    if pidfile.is_starting(cluster):
         return False
     conninfo = make_conninfo(
         host=cluster.socket_folder,
@@ -206,19 +167,6 @@ def _is_answering(cluster: Cluster) -> bool:
         connect_timeout=PING_TIMEOUT_S,
     )
     return PGconn.ping(conninfo.encode()) == Ping.OK
-
-
-def _is_listening(cluster: Cluster) -> bool:
-    """Whether a server listens, even if it does not answer."""
-    with socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(PING_TIMEOUT_S)
-        try:
-            probe.connect(cluster.socket_file)
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False
-        except OSError:
-            return True
-    return True
 
 
 def _start_keeper(cluster: Cluster, deadline: float | None) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from execution.process import owner
@@ -20,10 +19,16 @@ from gateway_project.access import callers
 from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import Caller
-from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
-from gateway_project.management.refusals import load_command_user
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+)
 from gateway_project.runs import approval_text
+from gateway_project.runs.run_json import approval_to_json
 from gateway_project.use_cases import decide_approval
 from gateway_project.use_cases.decide_approval import SecondPersonRequired
 
@@ -41,20 +46,20 @@ NO_EXECUTOR_NOTE = (
 )
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py approvals [show|approve|reject ID]`."""
 
     help = "List calls that wait for a person's approval; show, approve or reject one."
+    database = "current"
+    arguments = (
+        argument("action", "default: list them", nargs="?", choices=ACTIONS),
+        argument("approval", "id of the approval", "ID", nargs="?"),
+        argument("--user", "user who decides", default=callers.LOCAL_ADMIN),
+        flag("--yes", "decide without confirmation"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", nargs="?", choices=ACTIONS, help="default: list them")
-        parser.add_argument("approval", nargs="?", metavar="ID", help="id of the approval")
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who decides")
-        parser.add_argument("--yes", action="store_true", help="decide without confirmation")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         caller = load_command_user(options["user"])
         if options["action"] is None:
             self._print_report(
@@ -168,19 +173,9 @@ def _describe_approval(approval: ApprovalView) -> str:
 
 
 def _approval_to_json(approval: ApprovalView) -> dict[str, Any]:
-    return {
-        "id": str(approval.id),
-        "run": str(approval.run),
-        "task": approval.task,
+    return approval_to_json(approval) | {
         "item": approval.item,
-        "tool": approval.tool,
         "reason": approval.reason,
-        "user": approval.user,
-        "status": approval.status,
-        "created_at": approval.created_at.isoformat(),
-        "expires_at": approval.expires_at.isoformat(),
         "decided_at": approval.decided_at.isoformat() if approval.decided_at else None,
-        "decided_by": approval.decided_by,
-        "decided_via": approval.decided_via,
         "arguments": approval.arguments,
     }

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from rich.markup import escape
 
 from gateway_project.access import callers
-from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
 from gateway_project.management.terminal import Terminal
 from gateway_project.use_cases.approve_tools import (
     approve_instructions,
@@ -36,30 +33,30 @@ from tools.store.pages import WaitingPage
 DIFF_STYLES = {"+": "green", "-": "red"}
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py approve_tools [TOOL …] [--server NAME] [--all]`."""
 
     help = "Show tools waiting for approval with their changes, and approve them."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("tools", nargs="*", metavar="TOOL", help="ids such as server:tool")
-        parser.add_argument("--server", metavar="NAME", help="only tools of this server")
-        parser.add_argument("--all", action="store_true", help="approve all waiting tools")
-        parser.add_argument(
+    database = "current"
+    arguments = (
+        argument("tools", "ids such as server:tool", "TOOL", nargs="*"),
+        argument("--server", "only tools of this server", "NAME"),
+        flag("--all", "approve all waiting tools"),
+        argument(
             "--ignore",
+            "for one tool: never compare this place again, such as "
+            "/input_schema/properties/fields/default; repeatable",
+            "POINTER",
             action="append",
             default=[],
-            metavar="POINTER",
-            help="for one tool: never compare this place again, such as "
-            "/input_schema/properties/fields/default; repeatable",
-        )
-        parser.add_argument("--yes", action="store_true", help="approve without confirmation")
-        parser.add_argument("--dry-run", action="store_true", help="only show")
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who approves")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        flag("--yes", "approve without confirmation"),
+        flag("--dry-run", "only show"),
+        argument("--user", "user who approves", default=callers.LOCAL_ADMIN),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         chosen = _select_tools(options)
         console = Terminal(stderr=options["json"])
         server = options["server"]
@@ -74,7 +71,7 @@ class Command(BaseCommand):
         if options["json"]:
             report = _make_report(chosen, approved, options)
             report["pages"] = [_report_page(page) for page in waiting]
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
         elif not any_waits:
             self.stdout.write("No tool waits for approval.")
         elif not named:

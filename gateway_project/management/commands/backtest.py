@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from rich.table import Table
 
-from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.import_file import display_name, read_content
+from gateway_project.management.command import JSON, GatewayCommand, argument
+from gateway_project.management.files import display_name, read_content
 from gateway_project.management.progress import show_progress
 from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
@@ -24,8 +23,12 @@ from learning.prediction import ResolvedPrediction
 from learning.thresholds import backtest
 from learning.thresholds.backtest import BacktestReport
 from learning.thresholds.history_lines import MAX_BYTES, InvalidHistory, parse_history
-from learning.thresholds.named import COMPARED_POLICIES, POLICY_NAMES, make_policy
-from learning.thresholds.policy import ThresholdPolicy
+from learning.thresholds.named import (
+    COMPARED_POLICIES,
+    POLICY_NAMES,
+    ThresholdPolicy,
+    make_policy,
+)
 
 MAX_LOADED = 100_000
 """Newest resolved predictions of the database that are replayed."""
@@ -36,29 +39,32 @@ NOTHING_MESSAGE = (
 EMPTY_FILE_MESSAGE = "The file contains no predictions."
 
 
-class Command(BaseCommand):
+def _parse_policy(name: str) -> ThresholdPolicy:
+    try:
+        return make_policy(name)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+class Command(GatewayCommand):
     """`manage.py backtest [--policy NAME …] [--team NAME] [--file FILE|-] [--json]`."""
 
     help = "Replay resolved predictions under policies: success, waste, coverage, time saved."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+    logs = True
+    arguments = (
+        argument(
             "--policy",
-            metavar="NAME",
+            f"{POLICY_NAMES}; may be repeated; default: {', '.join(COMPARED_POLICIES)}",
+            "NAME",
             action="append",
             type=_parse_policy,
-            help=f"{POLICY_NAMES}; may be repeated; default: {', '.join(COMPARED_POLICIES)}",
-        )
-        parser.add_argument(
-            "--team", metavar="NAME", help="team that predictions were for; default: no team"
-        )
-        parser.add_argument(
-            "--file", metavar="FILE", help="JSON Lines to replay instead; - reads stdin"
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        argument("--team", "team that predictions were for; default: no team", "NAME"),
+        argument("--file", "JSON Lines to replay instead; - reads stdin", "FILE"),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="backtest", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         if options["file"] and options["team"]:
             raise CommandError("a file has no teams: give --file or --team")
         history = _read_file(options["file"]) if options["file"] else _load(options["team"])
@@ -66,21 +72,12 @@ class Command(BaseCommand):
         reports = _replay(history, policies, is_file=bool(options["file"]))
         if options["json"]:
             rows = [dict(backtest.report_to_json(report)) for report in reports]
-            self.stdout.write(
-                json.dumps({"predictions": len(history), "policies": rows}, indent=2)
-            )
+            self.write_json({"predictions": len(history), "policies": rows})
             return
         if not history:
             self.stdout.write(EMPTY_FILE_MESSAGE if options["file"] else NOTHING_MESSAGE)
             return
         open_terminal().print(_make_table(reports))
-
-
-def _parse_policy(name: str) -> ThresholdPolicy:
-    try:
-        return make_policy(name)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
 
 
 def _read_file(file: str) -> list[ResolvedPrediction]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import JSON, GatewayCommand, argument, refusing
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     help = "Save the database to one file while everything keeps running."
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="file to write; replaced if it exists")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+    arguments = (
+        argument("file", "file to write; replaced if it exists", type=Path),
+        JSON,
+    )
 
     def handle(self, *, file: Path, **options: Any) -> None:
         from gateway_project.foundation.postgres.backup import create_backup
@@ -26,10 +22,10 @@ class Command(BaseCommand):
         from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 
         with refusing(BackupError, DatabaseUnavailable):
-            done = create_backup(file)
+            path = create_backup(file)
+        size_bytes = path.stat().st_size
         if options["json"]:
-            values = {"path": str(done.path), "size_bytes": done.size_bytes}
-            self.stdout.write(json.dumps(values))
+            self.write_json({"path": str(path), "size_bytes": size_bytes})
         else:
-            self.stdout.write(f"Saved {done.size_bytes:,} bytes to {done.path}")
+            self.stdout.write(f"Saved {size_bytes:,} bytes to {path}")
             self.stdout.write("Its sealed secrets need the keys in the home folder: keep both.")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.access import callers
 from gateway_project.client_config import clients, connect, own_entry
@@ -21,7 +19,7 @@ from gateway_project.client_config.connect import ClientTarget, ConnectionRecord
 from gateway_project.client_config.own_entry import ENTRY_NAME, EntryNotSupported
 from gateway_project.client_config.raw_file import UnreadableConfig
 from gateway_project.foundation.home import default_home
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
 from gateway_project.mcp import rehearsal
 from gateway_project.mcp.kept_answers import SETTING_PREFIXES
 from tools.hidden_text import reveal_hidden
@@ -31,27 +29,26 @@ WRITTEN = ("connected", "updated")
 BACKUP_FOLDER = Path("backups") / "clients"
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py connect_client CLIENT [--undo] [--dry-run]`."""
 
     help = "Add Foregate to a client's configuration file, with a backup; --undo removes it."
     requires_system_checks: list[str] = []
+    arguments = (
+        argument(
+            "client", ", ".join(clients.CLIENT_NAMES), "CLIENT", choices=clients.CLIENT_NAMES
+        ),
+        flag("--undo", "remove the entry again"),
+        flag("--dry-run", "only show the change"),
+        flag("--project", "this folder's file"),
+        argument("--file", "another file of that client", "FILE"),
+        argument("--name", "name of the entry (%(default)s)", default=ENTRY_NAME),
+        argument("--user", "user the client acts for", default=""),
+        argument("--http", "address of a running gateway", "URL", default=""),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("client", choices=clients.CLIENT_NAMES, metavar="CLIENT",
-                            help=", ".join(clients.CLIENT_NAMES))  # fmt: skip
-        parser.add_argument("--undo", action="store_true", help="remove the entry again")
-        parser.add_argument("--dry-run", action="store_true", help="only show the change")
-        parser.add_argument("--project", action="store_true", help="this folder's file")
-        parser.add_argument("--file", metavar="FILE", help="another file of that client")
-        parser.add_argument("--name", default=ENTRY_NAME, help="name of the entry (%(default)s)")
-        parser.add_argument("--user", default="", help="user the client acts for")
-        parser.add_argument(
-            "--http", default="", metavar="URL", help=("address of a running gateway")
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         client = clients.find_client(options["client"])
         target = ClientTarget(
             client=client, path=_config_path(client, options), name=options["name"]
@@ -65,7 +62,7 @@ class Command(BaseCommand):
         ):
             _prepare_first_answers(client, _build_entry(target, options))
         if options["json"]:
-            self.stdout.write(json.dumps(_make_report(outcome, options), indent=2))
+            self.write_json(_make_report(outcome, options))
         else:
             self._print_outcome(outcome, client, options)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from execution.control import Action, ActionNotPossible
 from execution.planning import parse
@@ -24,8 +23,15 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question
-from gateway_project.management.refusals import load_command_user, refusing
-from gateway_project.management.workflow_file import read_workflow
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+    refusing,
+)
+from gateway_project.management.files import read_workflow
 from gateway_project.runs import approval_text
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.plan import WorkflowNotRunnable
@@ -38,28 +44,31 @@ OUTCOME_TIMEOUT_S = 5.0
 PENDING_NOTE = "recorded; the next running gateway or worker carries it out"
 
 
-class Command(BaseCommand):
+def _parse_action(text: str) -> Action:
+    if text in ("approve", "reject"):
+        raise ArgumentTypeError(f"`manage.py approvals {text} ID` decides on a call")
+    try:
+        return Action(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text}: not one of {', '.join(Action)}") from None
+
+
+class Command(GatewayCommand):
     """`manage.py control_run RUN ACTION [--rerun-unknown]`."""
 
     help = "Tell a run to pause, resume, continue, replan or abort; `approvals` decides on calls."
     requires_system_checks: list[str] = []
+    arguments = (
+        argument("run", "id; `runs` lists them", "RUN"),
+        argument("action", ", ".join(Action), type=_parse_action),
+        flag("--rerun-unknown", "with resume: repeat calls with an unknown outcome"),
+        argument("--workflow", "with replan: the new workflow", "FILE|-"),
+        flag("--yes", "repeat calls without confirmation"),
+        argument("--user", "user who sends the command", default=callers.LOCAL_ADMIN),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("run", metavar="RUN", help="id; `runs` lists them")
-        parser.add_argument("action", type=_parse_action, help=", ".join(Action))
-        parser.add_argument(
-            "--rerun-unknown",
-            action="store_true",
-            help="with resume: repeat calls with an unknown outcome",
-        )
-        parser.add_argument("--workflow", metavar="FILE|-", help="with replan: the new workflow")
-        parser.add_argument("--yes", action="store_true", help="repeat calls without confirmation")
-        parser.add_argument(
-            "--user", default=callers.LOCAL_ADMIN, help="user who sends the command"
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         action = options["action"]
         _check_options(action, options)
         migrate.require_migrated()
@@ -91,7 +100,7 @@ class Command(BaseCommand):
         status = views.load_status(run).value
         if as_json:
             report = {"run_id": str(run), "action": action.value, "outcome": outcome}
-            self.stdout.write(json.dumps({**report, "status": status}, indent=2))
+            self.write_json({**report, "status": status})
             return
         outcome_texts = {
             "done": f"{action.value}: done; the run is {status}",
@@ -99,15 +108,6 @@ class Command(BaseCommand):
             "pending": f"{action.value}: {PENDING_NOTE}",
         }
         self.stdout.write(f"{outcome_texts[outcome]}. `manage.py run_show {run}` shows it")
-
-
-def _parse_action(text: str) -> Action:
-    if text in ("approve", "reject"):
-        raise ArgumentTypeError(f"`manage.py approvals {text} ID` decides on a call")
-    try:
-        return Action(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text}: not one of {', '.join(Action)}") from None
 
 
 def _check_options(action: Action, options: dict[str, Any]) -> None:

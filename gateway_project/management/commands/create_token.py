@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers, grant
 from gateway_project.access.grant import TokenNotGrantable
 from gateway_project.access.roles import SCOPES
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import JSON, GatewayCommand, argument, refusing
 
 MAX_DAYS = 36_500
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py create_token [--user NAME] [--scope SCOPE ...] [--group NAME] [--days N]`."""
 
     help = "Create an API token and show it once. Clients send it as a bearer token."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+    arguments = (
+        argument(
             "--user",
+            "user the token acts as (default: %(default)s)",
+            "NAME",
             default=callers.LOCAL_ADMIN,
-            metavar="NAME",
-            help="user the token acts as (default: %(default)s)",
-        )
-        parser.add_argument("--name", default="command line", help="name that identifies it")
-        parser.add_argument(
+        ),
+        argument("--name", "name that identifies it", default="command line"),
+        argument(
             "--scope",
+            f"scope it grants; repeatable (default: {' '.join(CLIENT_SCOPES)})",
             action="append",
             choices=(*SCOPES, SCOPE_ALL),
-            help=f"scope it grants; repeatable (default: {' '.join(CLIENT_SCOPES)})",
-        )
-        parser.add_argument(
-            "--team", metavar="NAME", help=("team it acts for (default: the user's only one)")
-        )
-        parser.add_argument(
-            "--group",
-            metavar="NAME",
-            help="tool group outside which no tool exists for it (default: none)",
-        )
-        parser.add_argument("--days", type=int, metavar="N", help="days until it expires")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        argument("--team", "team it acts for (default: the user's only one)", "NAME"),
+        argument(
+            "--group", "tool group outside which no tool exists for it (default: none)", "NAME"
+        ),
+        argument("--days", "days until it expires", "N", type=int),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         days = options["days"]
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise CommandError(
@@ -67,7 +61,7 @@ class Command(BaseCommand):
                 expires_at=timezone.now() + timedelta(days=days) if days else None,
             )
         if options["json"]:
-            self.stdout.write(json.dumps(made.as_json()))
+            self.write_json(made.as_json())
             return
         self.stdout.write(made.token)
         self.stderr.write(

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import socket
 import subprocess
 import sys
-from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.access import callers
 from gateway_project.console import on_demand, serve
 from gateway_project.console.serve import PortUnavailable
-from gateway_project.demo import outcome, servers
+from gateway_project.demo import servers
 from gateway_project.demo.servers import DemoNotInstalled
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import GatewayCommand, flag, refusing
 from gateway_project.management.commands.discover import describe_outcome
 from gateway_project.management.embedding import embed_changed
-from gateway_project.management.refusals import refusing
 from gateway_project.management.terminal import Terminal
 from gateway_project.use_cases.curate_servers import register_servers
 from gateway_project.use_cases.refresh_catalogue import refresh_catalogue
@@ -40,17 +38,17 @@ SEPARATE_HOME_NOTE = (
 FAILURE_NOTE = "the demonstration failed: {parts}; {home}/logs holds what the gateway logged"
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py demo [--serve]`."""
 
     help = "Connect public MCP servers, search and call through the gateway, show the savings."
     requires_system_checks: list[str] = []
+    arguments = (
+        flag("--serve", "serve the console afterwards"),
+        flag("--json", "report the figures as JSON"),
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--serve", action="store_true", help="serve the console afterwards")
-        parser.add_argument("--json", action="store_true", help="report the figures as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         config = settings.FOREGATE
         width = None if sys.stdout.isatty() else PIPED_WIDTH
         console = Terminal(stderr=options["json"], width=width)
@@ -62,15 +60,15 @@ class Command(BaseCommand):
             migrate.migrate_once()
             callers.ensure_local_admin()
         # Recorded first: an error, an interruption or a kill ends it without another word.
-        outcome.record_failure(config.home, outcome.UNFINISHED)
+        servers.record_failure(config.home, servers.UNFINISHED)
         if overview.list_server_names(but_from=[servers.DEMO_SOURCE]):
             failed = _demonstrate_separately(console, as_json=options["json"])
         else:
             report = self._demonstrate(console)
-            failed = outcome.list_failures(report)
+            failed = servers.list_failures(report)
             if options["json"]:
-                self.stdout.write(json.dumps(report, indent=2))
-        outcome.record_failure(config.home, ", ".join(failed))
+                self.write_json(report)
+        servers.record_failure(config.home, ", ".join(failed))
         note = FAILURE_NOTE.format(parts=", ".join(failed), home=config.home)
         if listener is not None:
             telemetry.configure_logging(config, process="console")

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError
+from django.conf import settings
+from django.core.management.base import CommandError
 
+from gateway_project.access import callers
 from gateway_project.configuration.difference import Change
-from gateway_project.configuration.document import InvalidConfiguration
+from gateway_project.configuration.document import MAX_BYTES, InvalidConfiguration, read_document
+from gateway_project.foundation import sealing, telemetry
+from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.reasons import summarize_error
-from gateway_project.management import configuration_file
-from gateway_project.management.configuration_file import ERROR_CODE
+from gateway_project.management.command import JSON, GatewayCommand, argument
 from gateway_project.management.error_text import explain_user_error
-from gateway_project.management.import_file import print_problems, problems_to_json
+from gateway_project.management.files import print_problems, problems_to_json, read_content
 from gateway_project.use_cases.import_configuration import compare_configuration
+from tools.hidden_text import reveal_hidden
+
+ERROR_CODE: Final = 2
+"""Exit code of a comparison that could not be made, as of `diff`."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py diff_config FILE`: exits with 0 if nothing differs, 1 if so, 2 on errors."""
 
     help = "Show what import_config would change; exits with 0: nothing, 1: something, 2: error."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        configuration_file.add_file_arguments(parser)
+    arguments = (
+        argument("file", "as export_config writes it; - reads stdin", "FILE"),
+        argument("--user", "superuser who does it", default=callers.LOCAL_ADMIN),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         try:
             changes = _compare(options)
         except InvalidConfiguration as refused:
             if options["json"]:
-                self.stdout.write(json.dumps(problems_to_json(refused.problems, refused.count)))
+                self.write_json(problems_to_json(refused.problems, refused.count))
             else:
                 print_problems(self, refused.problems, refused.count)
             message = f"{options['file']} cannot be compared"
@@ -46,13 +54,18 @@ class Command(BaseCommand):
                 "equal": not changes,
                 "changes": [one.to_json() for one in changes],
             }
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
         else:
-            configuration_file.print_changes(self.stdout, changes)
+            for change in changes:
+                self.stdout.write(reveal_hidden(change.describe()))
         sys.exit(1 if changes else 0)
 
 
 def _compare(options: dict[str, Any]) -> Sequence[Change]:
-    caller, sealer = configuration_file.prepare(options, process="diff_config")
-    wanted = configuration_file.read_wanted(options["file"])
+    migrate.require_migrated()
+    telemetry.configure_logging(settings.FOREGATE, process="diff_config", quiet=True)
+    callers.ensure_local_admin()
+    caller = callers.caller_for_user(options["user"], kind="command")
+    sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
+    wanted = read_document(read_content(options["file"], max_bytes=MAX_BYTES))
     return compare_configuration(caller, wanted, sealer=sealer)

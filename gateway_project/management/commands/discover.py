@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag
 from gateway_project.management.embedding import embed_changed
 from gateway_project.management.terminal import Terminal
 from gateway_project.use_cases.refresh_catalogue import CatalogueRefresh, refresh_catalogue
 from tools.discover import DiscoveryResult
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py discover [SERVER …]`."""
 
     help = "Ask servers for their tools, store what they list, embed what changed."
+    database = "migrated"
+    logs = True
+    arguments = (
+        argument("servers", "only these servers", "SERVER", nargs="*"),
+        flag("--no-embed", "skip embedding for now"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("servers", nargs="*", metavar="SERVER", help="only these servers")
-        parser.add_argument("--no-embed", action="store_true", help="skip embedding for now")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="discover", quiet=True)
-        migrate.migrate_once()
+    def run(self, options: dict[str, Any]) -> None:
         console = Terminal(stderr=options["json"])
         refreshed = asyncio.run(
             refresh_catalogue(
@@ -41,7 +38,7 @@ class Command(BaseCommand):
         )
         embedded = None if options["no_embed"] else embed_changed(console)
         if options["json"]:
-            self.stdout.write(json.dumps(outcome_to_json(refreshed, embedded), indent=2))
+            self.write_json(outcome_to_json(refreshed, embedded))
         if refreshed.unknown:
             raise CommandError(
                 f"not registered or not enabled: {', '.join(refreshed.unknown)}; "

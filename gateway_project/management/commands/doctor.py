@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from argparse import ArgumentParser
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 from rich.markup import escape
 
 from gateway_project.diagnosis.check_servers import DEFAULT_WAIT_S
 from gateway_project.diagnosis.examine import run_checks
 from gateway_project.diagnosis.finding import Finding
-from gateway_project.foundation import telemetry
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag
 from gateway_project.management.progress import show_progress
 from gateway_project.management.terminal import Terminal
 
@@ -27,27 +24,25 @@ VERDICT_MARKS = {
 }
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py doctor`; exits with 1 if anything failed."""
 
     help = "Check the installation, servers and clients for common problems and say what to do."
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--verbose", action="store_true", help="show all of a failing server's last output"
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-        parser.add_argument(
+    logs = True
+    arguments = (
+        flag("--verbose", "show all of a failing server's last output"),
+        JSON,
+        argument(
             "--wait",
-            type=float,
-            metavar="S",
-            help="start every server, also those that answered recently, and wait this many "
+            "start every server, also those that answered recently, and wait this many "
             f"seconds (default: start only the others, and wait {DEFAULT_WAIT_S:g})",
-        )
+            "S",
+            type=float,
+        ),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="doctor", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         console = Terminal()
         findings = []
         with show_progress() as report:
@@ -59,7 +54,7 @@ class Command(BaseCommand):
                     console.print(f"{mark}  {escape(finding.check)}: {escape(finding.detail)}")
                     _show_output(console, finding, verbose=options["verbose"])
         if options["json"]:
-            self.stdout.write(json.dumps([asdict(finding) for finding in findings], indent=2))
+            self.write_json([asdict(finding) for finding in findings])
         if any(finding.verdict == "failure" for finding in findings):
             sys.exit(1)
 

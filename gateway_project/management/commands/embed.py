@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError
+
+from gateway_project.management.command import GatewayCommand, argument, flag
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     help = (
         "Embed the tools and past intents that have no vector yet. With --model, prepare "
         "another model while the current one keeps serving. Safe to interrupt and rerun."
     )
+    arguments = (
+        argument("--model", "model to embed with; default: the configured one"),
+        flag("--json", "print what was done as JSON"),
+    )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", help="model to embed with; default: the configured one")
-        parser.add_argument("--json", action="store_true", help="print what was done as JSON")
-
-    def handle(self, *_args: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         from django.conf import settings
 
         from gateway_project.foundation import sealing, telemetry
@@ -66,21 +67,19 @@ class Command(BaseCommand):
             done.model.partition("/")[2] == configured
         )
         if as_json:
-            self.stdout.write(
-                json.dumps(
-                    {
-                        "model": done.model,
-                        "configured": is_configured,
-                        "embedded": done.embedded,
-                        "indexed": done.indexed,
-                        "dropped": done.dropped,
-                        "covered": coverage.embedded,
-                        "tools": coverage.total,
-                        "other_models": others,
-                        "intents_embedded": intents.embedded,
-                        "intents_unreadable": intents.unreadable,
-                    }
-                )
+            self.write_json(
+                {
+                    "model": done.model,
+                    "configured": is_configured,
+                    "embedded": done.embedded,
+                    "indexed": done.indexed,
+                    "dropped": done.dropped,
+                    "covered": coverage.embedded,
+                    "tools": coverage.total,
+                    "other_models": others,
+                    "intents_embedded": intents.embedded,
+                    "intents_unreadable": intents.unreadable,
+                }
             )
             return
         self.stdout.write(

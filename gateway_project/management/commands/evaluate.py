@@ -6,7 +6,9 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError
+
+from gateway_project.management.command import GatewayCommand, argument, flag
 
 
 def _parse_positive(text: str) -> int:
@@ -15,26 +17,24 @@ def _parse_positive(text: str) -> int:
     return int(text)
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     help = (
         "Run the real search and suggestion on a data set and report how much of what is "
         "needed they find: with the graph, without it, and by simpler methods; and how correct "
         "the workflows suggested after a history are. With --sessions, how many reads prefetch "
         "would have had ready. The installation's own data stays untouched."
     )
+    arguments = (
+        argument("dataset", "folder: tools.jsonl and queries.jsonl", type=Path),
+        argument("--history", "past runs, in the format of queries", type=Path),
+        argument("--queries", "queries; default: the folder's", type=Path),
+        argument("--limit", "use only this many queries", type=_parse_positive),
+        argument("--sessions", "sessions of real calls, replayed for prefetch", type=Path),
+        argument("--session-history", "past sessions to learn from", type=Path),
+        flag("--json", "print the report as JSON"),
+    )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("dataset", type=Path, help="folder: tools.jsonl and queries.jsonl")
-        parser.add_argument("--history", type=Path, help="past runs, in the format of queries")
-        parser.add_argument("--queries", type=Path, help="queries; default: the folder's")
-        parser.add_argument("--limit", type=_parse_positive, help="use only this many queries")
-        parser.add_argument(
-            "--sessions", type=Path, help="sessions of real calls, replayed for prefetch"
-        )
-        parser.add_argument("--session-history", type=Path, help="past sessions to learn from")
-        parser.add_argument("--json", action="store_true", help="print the report as JSON")
-
-    def handle(self, *_args: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         try:
             from benchmarks.evaluation import command
         except ModuleNotFoundError as error:

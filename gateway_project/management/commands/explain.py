@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from rich.markup import escape
 
-from gateway_project.access import callers
 from gateway_project.foundation import sealing, telemetry
-from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.config import Config
-from gateway_project.foundation.postgres import migrate
 from gateway_project.intent import table
 from gateway_project.management import intents
-from gateway_project.management.teams import find_named_team
+from gateway_project.management.command import JSON, GatewayCommand, argument
+from gateway_project.management.teams import make_caller
 from gateway_project.management.terminal import Terminal
-from graph import explain, explanation_json
+from graph import explain
 from graph.exchange.check import find_similar_ids
 from graph.explain import (
     DisplayNames,
@@ -41,39 +39,29 @@ from learning.store import events
 from tools.catalogue import Catalogue, CatalogueTool, UnknownTool
 from tools.embed.load import make_embedder
 from tools.query_text import read_query
-from tools.store import catalogue, teams
+from tools.store import catalogue
 
 _TOOL_ID: Final = re.compile(r"[^\s:]+:[^\s:]+")
 """Matches text in the format of a tool id."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py explain A B`, `manage.py explain "INTENT"`."""
 
     help = (
         "Explain how two tools relate: directly, through which paths, and on what evidence; or "
         "which workflow is suggested for an intent in words, and why."
     )
+    database = "current"
+    arguments = (
+        argument("a", "id of a tool, such as git:git_log; or an intent", "A"),
+        argument("b", "id of another tool", "B", nargs="?"),
+        argument("--team", "as this team sees it", "NAME"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "a", metavar="A", help="id of a tool, such as git:git_log; or an intent"
-        )
-        parser.add_argument("b", metavar="B", nargs="?", help="id of another tool")
-        parser.add_argument("--team", metavar="NAME", help="as this team sees it")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
-        team = find_named_team(options["team"])
-        scopes = frozenset({SCOPE_ALL})
-        caller = Caller(
-            user=callers.LOCAL_ADMIN,
-            team=team,
-            person=teams.find_private_team(callers.LOCAL_ADMIN),
-            scopes=scopes,
-            kind="command",
-        )
+    def run(self, options: dict[str, Any]) -> None:
+        caller = make_caller(options["team"])
         stored_catalogue = catalogue.load_catalogue()
         if options["b"] is None:
             self._explain_intent(options, stored_catalogue, caller)
@@ -91,7 +79,7 @@ class Command(BaseCommand):
             metrics=metrics.load_metrics(),
         )
         if options["json"]:
-            report = explanation_json.explanation_to_json(explanation, name_by_pk.__getitem__)
+            report = explain.explanation_to_json(explanation, name_by_pk.__getitem__)
             for side, tool in sides.items():
                 report[side] |= {"state": tool.state, "enabled": tool.enabled}
             self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False))

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.conf import settings
+from django.core.management.base import CommandError
 
 from gateway_project.access import callers
 from gateway_project.configuration.document import write_document
-from gateway_project.management import configuration_file
+from gateway_project.foundation import sealing
+from gateway_project.management.command import (
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+)
 from gateway_project.use_cases.import_configuration import export_configuration
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py export_config [FILE] [--variables]`."""
 
     help = "Export servers, relations, dangerous operations, grants, roles … without secrets."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="default: stdout")
-        parser.add_argument(
+    database = "current"
+    logs = True
+    arguments = (
+        argument("file", "default: stdout", "FILE", nargs="?", default="-"),
+        flag(
             "--variables",
-            action="store_true",
-            help="write ${NAME} in place of secrets, for another installation; without it, an "
+            "write ${NAME} in place of secrets, for another installation; without it, an "
             "import keeps what is stored",
-        )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="superuser who exports")
+        ),
+        argument("--user", "superuser who exports", default=callers.LOCAL_ADMIN),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        caller, sealer = configuration_file.prepare(options, process="export_config")
+    def run(self, options: dict[str, Any]) -> None:
+        caller = load_command_user(options["user"])
+        sealer = sealing.load_or_create_sealer(settings.FOREGATE.home)
         document = export_configuration(caller, sealer=sealer, with_variables=options["variables"])
         text = write_document(document)
         if options["file"] == "-":

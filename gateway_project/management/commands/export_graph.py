@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import GatewayCommand, argument, flag
 from gateway_project.management.teams import find_named_team
 from graph import export
 from graph.exchange.check import find_similar_ids
@@ -22,43 +20,37 @@ from graph.exchange.document import GraphDocument
 from graph.exchange.read import GraphFormat, format_from_name
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py export_graph [FILE|-] [--format FORM] [--team NAME] [--around TOOL]`."""
 
     help = "Write the relations between tools as JSON, JSON Lines or GraphML."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+    database = "current"
+    arguments = (
+        argument(
             "file",
+            ".json, .jsonl or .graphml; without it, or as -, standard output",
+            "FILE",
             nargs="?",
             default="-",
-            metavar="FILE",
-            help=".json, .jsonl or .graphml; without it, or as -, standard output",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--format",
+            "default: from the file name, else json",
             choices=[form.value for form in GraphFormat],
-            help="default: from the file name, else json",
-        )
-        parser.add_argument(
-            "--team", metavar="NAME", help="with this team's tools and what it observed"
-        )
-        parser.add_argument("--metrics", action="store_true", help="with PageRank, communities, …")
-        parser.add_argument(
-            "--around", action="append", metavar="TOOL", help="only what is near it; repeatable"
-        )
-        parser.add_argument(
+        ),
+        argument("--team", "with this team's tools and what it observed", "NAME"),
+        flag("--metrics", "with PageRank, communities, …"),
+        argument("--around", "only what is near it; repeatable", "TOOL", action="append"),
+        argument(
             "--hops",
+            f"maximum hops from it (with --around; default {export.DEFAULT_HOPS})",
+            "N",
             type=int,
-            metavar="N",
-            help=f"maximum hops from it (with --around; default {export.DEFAULT_HOPS})",
-        )
-        parser.add_argument(
-            "--json", action="store_true", help="report as JSON what was written to FILE"
-        )
+        ),
+        flag("--json", "report as JSON what was written to FILE"),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         form = _choose_format(options)
         whole = export.build_document(
             team=find_named_team(options["team"]), with_metrics=options["metrics"]
@@ -89,7 +81,7 @@ class Command(BaseCommand):
                 "tools": tools,
                 "relations": relations,
             }
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
         else:
             self.stdout.write(
                 f"{relations:,} relations between {tools:,} tools written to {options['file']}"

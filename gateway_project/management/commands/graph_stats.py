@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 from rich.markup import escape
 
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    refusing,
+    up_to,
+)
 from gateway_project.management.terminal import Terminal
 from graph import refresh, report
 from graph.report import GraphReport, SnapshotNotFound, ValuedTool
@@ -37,42 +40,51 @@ NO_RELATIONS_MESSAGE = (
 BUSY_MESSAGE = "another process is computing the graph right now; try again in a minute"
 
 
-class Command(BaseCommand):
+def _parse_moment(text: str) -> int | datetime:
+    """Parse the number of a snapshot, or a date with or without a time."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is neither the number of a snapshot nor a date such as 2026-11-01"
+        ) from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+class Command(GatewayCommand):
     """`manage.py graph_stats [--refresh] [--snapshot] [--since ID|DATE]`."""
 
     help = "Show tools and relations in figures, the most central tools, cycles, communities."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--refresh", action="store_true", help="derive and compute what is out of date first"
-        )
-        parser.add_argument(
-            "--snapshot", action="store_true", help=("store a snapshot of the graph")
-        )
-        parser.add_argument(
+    database = "current"
+    logs = True
+    arguments = (
+        flag("--refresh", "derive and compute what is out of date first"),
+        flag("--snapshot", "store a snapshot of the graph"),
+        argument(
             "--since",
+            "what changed since a snapshot: its number, or a day such as 2026-11-01",
+            "ID|DATE",
             type=_parse_moment,
-            metavar="ID|DATE",
-            help="what changed since a snapshot: its number, or a day such as 2026-11-01",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--top",
-            type=_parse_count,
+            "how many of each to name",
+            "N",
+            type=up_to(MAX_TOP),
             default=report.DEFAULT_TOP,
-            metavar="N",
-            help="how many of each to name",
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
-        telemetry.configure_logging(settings.FOREGATE, process="graph_stats", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         now = timezone.now()
         taken = _refresh_graph(options, now)
         found = report.build_report(now=now, top=options["top"])
         changed = None if options["since"] is None else _load_changes_since(options["since"], now)
         if options["json"]:
-            self.stdout.write(json.dumps(_report_to_json(found, taken, changed), indent=2))
+            self.write_json(_report_to_json(found, taken, changed))
             return
         console = Terminal()
         for item in (*_report_lines(found), *_change_lines(changed, options["top"])):
@@ -100,25 +112,6 @@ def _load_changes_since(reference: int | datetime, now: datetime) -> dict[str, A
         found[name] = [one._asdict() for one in found[name]]
     head = {"snapshot": snapshot.pk, "taken_at": snapshot.taken_at.isoformat()}
     return {**head, "is_later": is_later, **found}
-
-
-def _parse_moment(text: str) -> int | datetime:
-    """Parse the number of a snapshot, or a date with or without a time."""
-    if text.isdecimal():
-        return int(text)
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise ArgumentTypeError(
-            f"{text!r} is neither the number of a snapshot nor a date such as 2026-11-01"
-        ) from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _parse_count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_TOP:
-        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_TOP:,}")
-    return int(text)
 
 
 def _report_to_json(

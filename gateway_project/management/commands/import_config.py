@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.conf import settings
+from django.core.management.base import CommandError
 
-from gateway_project.configuration.document import InvalidConfiguration
-from gateway_project.management import configuration_file
-from gateway_project.management.import_file import print_problems, problems_to_json
+from gateway_project.access import callers
+from gateway_project.configuration.document import MAX_BYTES, InvalidConfiguration, read_document
+from gateway_project.foundation import sealing
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+)
+from gateway_project.management.files import print_problems, problems_to_json, read_content
 from gateway_project.use_cases.import_configuration import (
     ImportedConfiguration,
     ImportInProgress,
@@ -19,34 +26,38 @@ from gateway_project.use_cases.import_configuration import (
 from tools.hidden_text import reveal_hidden
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py import_config FILE [--dry-run] [--prune]`."""
 
     help = "Apply a document that export_config wrote: all of it or, on errors, nothing."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        configuration_file.add_file_arguments(parser)
-        parser.add_argument("--dry-run", action="store_true", help="show what would change")
-        parser.add_argument(
+    database = "current"
+    logs = True
+    arguments = (
+        argument("file", "as export_config writes it; - reads stdin", "FILE"),
+        argument("--user", "superuser who does it", default=callers.LOCAL_ADMIN),
+        JSON,
+        flag("--dry-run", "show what would change"),
+        flag(
             "--prune",
-            action="store_true",
-            help="remove what the document's sections do not hold; without it, nothing is removed",
-        )
+            "remove what the document's sections do not hold; without it, nothing is removed",
+        ),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        caller, sealer = configuration_file.prepare(options, process="import_config")
+    def run(self, options: dict[str, Any]) -> None:
+        caller = load_command_user(options["user"])
         try:
             imported = import_configuration(
                 caller,
-                configuration_file.read_wanted(options["file"]),
-                sealer=sealer,
+                read_document(read_content(options["file"], max_bytes=MAX_BYTES)),
+                sealer=sealing.load_or_create_sealer(settings.FOREGATE.home),
                 prune=options["prune"],
                 dry_run=options["dry_run"],
             )
         except InvalidConfiguration as refused:
             if options["json"]:
                 report = {"imported": False, **problems_to_json(refused.problems, refused.count)}
-                self.stdout.write(json.dumps(report, indent=2))
+                self.write_json(report)
             else:
                 print_problems(self, refused.problems, refused.count)
             raise CommandError(f"nothing was imported from {options['file']}") from None
@@ -56,16 +67,11 @@ class Command(BaseCommand):
 
     def _print_report(self, imported: ImportedConfiguration, *, as_json: bool) -> None:
         if as_json:
-            report = {
-                "imported": not imported.dry_run,
-                "dry_run": imported.dry_run,
-                "changes": [one.to_json() for one in imported.changes],
-                "left": [one.to_json() for one in imported.left],
-                "conflicts": list(imported.conflicts),
-            }
-            self.stdout.write(json.dumps(report, indent=2))
+            report = imported.to_json() | {"dry_run": imported.dry_run}
+            self.write_json(report)
             return
-        configuration_file.print_changes(self.stdout, imported.changes)
+        for change in imported.changes:
+            self.stdout.write(reveal_hidden(change.describe()))
         for line in imported.conflicts:
             self.stderr.write(reveal_hidden(line), self.style.WARNING)
         self.stdout.write(

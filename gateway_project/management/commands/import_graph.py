@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
-from gateway_project.management.import_file import (
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag
+from gateway_project.management.files import (
     display_name,
     load_importer,
     print_problems,
@@ -31,40 +27,28 @@ MAX_SHOWN_CHANGES = 20
 """Changes shown without --json; the rest are counted."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py import_graph FILE|- [--curated] [--team NAME] [--dry-run]`."""
 
     help = "Import relations between tools from JSON, JSON Lines or GraphML: all or nothing."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "file", metavar="FILE", help=".json, .jsonl or .graphml; - reads stdin"
-        )
-        parser.add_argument(
+    database = "current"
+    logs = True
+    arguments = (
+        argument("file", ".json, .jsonl or .graphml; - reads stdin", "FILE"),
+        argument(
             "--format",
+            "default: from the file name or content",
             choices=[form.value for form in GraphFormat],
-            help="default: from the file name or content",
-        )
-        parser.add_argument(
-            "--curated",
-            action="store_true",
-            help="vouch for it: entries marked curated count as curated, rejections too",
-        )
-        parser.add_argument(
-            "--team", metavar="NAME", help="take over observed relations for this team"
-        )
-        parser.add_argument(
-            "--skip-unknown",
-            action="store_true",
-            help="leave out relations of tools that are not here",
-        )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who imports")
-        parser.add_argument("--dry-run", action="store_true", help="show what would change")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        flag("--curated", "vouch for it: entries marked curated count as curated, rejections too"),
+        argument("--team", "take over observed relations for this team", "NAME"),
+        flag("--skip-unknown", "leave out relations of tools that are not here"),
+        argument("--user", "user who imports", default=callers.LOCAL_ADMIN),
+        flag("--dry-run", "show what would change"),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
-        telemetry.configure_logging(settings.FOREGATE, process="import_graph", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         caller = load_importer(
             options["user"],
             permissions=["graph.add_tooldependency", "graph.change_tooldependency"],
@@ -92,7 +76,7 @@ class Command(BaseCommand):
     def _print_refusal(self, refused: ImportRefused, options: dict[str, Any]) -> None:
         if options["json"]:
             report = {"imported": False, **problems_to_json(refused.problems, refused.count)}
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
         else:
             print_problems(self, refused.problems, refused.count)
         count = f"{refused.count:,} problem{'s' if refused.count != 1 else ''}"
@@ -100,7 +84,7 @@ class Command(BaseCommand):
 
     def _print_report(self, imported: ImportedRelations, options: dict[str, Any]) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps(_summary_to_json(imported), indent=2))
+            self.write_json(_summary_to_json(imported))
             return
         for warning in imported.warnings:
             self.stderr.write(reveal_hidden(warning), self.style.WARNING)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
-from gateway_project.management.import_file import (
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
+from gateway_project.management.files import (
     display_name,
     load_importer,
     print_problems,
@@ -21,7 +18,6 @@ from gateway_project.management.import_file import (
     read_content,
 )
 from gateway_project.management.progress import StageReporter, show_progress
-from gateway_project.management.refusals import refusing
 from gateway_project.management.teams import find_named_team
 from gateway_project.use_cases.import_history import import_history
 from graph import fit_models
@@ -40,23 +36,21 @@ FIT_TIMEOUT_S = 600.0
 """Longest wait for a gateway that is fitting in the background."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py import_history FILE|- [--team NAME] [--dry-run] [--json]`."""
 
     help = "Import past runs of workflows from JSON Lines, and fit suggestions to them."
+    database = "migrated"
+    logs = True
+    arguments = (
+        argument("file", "one run per line; - reads stdin", "FILE"),
+        argument("--team", "team the runs belong to; default: everybody learns", "NAME"),
+        argument("--user", "user who imports", default=callers.LOCAL_ADMIN),
+        flag("--dry-run", "show what would be imported"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="one run per line; - reads stdin")
-        parser.add_argument(
-            "--team", metavar="NAME", help="team the runs belong to; default: everybody learns"
-        )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user who imports")
-        parser.add_argument("--dry-run", action="store_true", help="show what would be imported")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="import_history", quiet=True)
-        migrate.migrate_once()
+    def run(self, options: dict[str, Any]) -> None:
         caller = load_importer(
             options["user"], permissions=["graph.add_patternrun"], action="record runs"
         )
@@ -88,7 +82,7 @@ class Command(BaseCommand):
         self, imported: ImportedHistory, outcome: FitOutcome | None, *, as_json: bool
     ) -> None:
         if as_json:
-            self.stdout.write(json.dumps(_summary_to_json(imported, outcome), indent=2))
+            self.write_json(_summary_to_json(imported, outcome))
             return
         print_problems(self, imported.problems[:MAX_SHOWN_PROBLEMS], imported.problem_count)
         for warning in (*_list_warnings(imported), *_list_unfitted(outcome)):
@@ -182,7 +176,7 @@ def _summary_to_json(imported: ImportedHistory, outcome: FitOutcome | None) -> d
         **problems_to_json(imported.problems, imported.problem_count),
         "fitted": [
             {
-                "team": one.team,
+                "team": one.team_id,
                 "patterns": one.figures["patterns"],
                 "runs": one.figures["runs"],
                 "seconds": round(one.seconds, 3),

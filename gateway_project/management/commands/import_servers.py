@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-from argparse import ArgumentParser
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from gateway_project.access import callers
@@ -27,49 +25,51 @@ from gateway_project.foundation import sealing
 from gateway_project.foundation.postgres import migrate
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.management import question
-from gateway_project.management.refusals import refusing
-from gateway_project.management.trust import TRUST_ALL, TRUST_NONE, TrustChoices, parse_trust
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
 from gateway_project.use_cases.curate_servers import make_registration, register_servers
 from tools.hidden_text import reveal_hidden
-from tools.store.servers import RegistrationResult, ServerRegistration
+from tools.registration import ServerRegistration
+from tools.store.servers import RegistrationResult
 from tools.upstream import remote_entry
 from tools.upstream.written_secrets import list_secret_places, move_to_variables
 
+TRUST_ALL = "all"
+TRUST_NONE = "none"
 
-class Command(BaseCommand):
+
+class Command(GatewayCommand):
     """`manage.py import_servers [--from CLIENT|FILE]`."""
 
     help = "Register the MCP servers of a client's configuration file."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+    arguments = (
+        argument(
             "--from",
-            dest="origin",
-            metavar="CLIENT|FILE",
-            help=f"{', '.join(clients.CLIENT_NAMES)}, or a file with an mcpServers object; "
+            f"{', '.join(clients.CLIENT_NAMES)}, or a file with an mcpServers object; "
             "without it: show which clients there are here",
-        )
-        parser.add_argument(
+            "CLIENT|FILE",
+            dest="origin",
+        ),
+        argument(
             "--trust",
+            "trust this server's annotations; repeatable; 'all', or 'none' to withdraw trust",
+            "NAME",
             action="append",
-            metavar="NAME",
-            help="trust this server's annotations; repeatable; 'all', or 'none' to withdraw trust",
-        )
-        parser.add_argument(
+        ),
+        flag(
             "--seal-secrets",
-            action="store_true",
-            help="move secrets in arguments and addresses to sealed variables of the server; "
+            "move secrets in arguments and addresses to sealed variables of the server; "
             "without it, you are asked at a terminal",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--team",
-            metavar="NAME",
-            help="team that alone sees the servers (default: unchanged; of new ones everybody)",
-        )
-        parser.add_argument("--dry-run", action="store_true", help="show what would change")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+            "team that alone sees the servers (default: unchanged; of new ones everybody)",
+            "NAME",
+        ),
+        flag("--dry-run", "show what would change"),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         origin, dry_run = options["origin"], options["dry_run"]
         if origin is None:
             self._show_clients(as_json=options["json"])
@@ -120,7 +120,7 @@ class Command(BaseCommand):
         own = own_entry.list_own_urls(settings.FOREGATE)
         report = [_client_to_json(found, own) for found in find_client_files()]
         if as_json:
-            self.stdout.write(json.dumps({"clients": report}, indent=2))
+            self.write_json({"clients": report})
             return
         for row in report:
             held = ", ".join(row["servers"]) or "no servers"
@@ -149,7 +149,7 @@ class Command(BaseCommand):
 
     def _print_report(self, report: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
             return
         for server in report["servers"]:
             fields = f" ({', '.join(server['fields'])})" if server["fields"] else ""
@@ -315,3 +315,50 @@ def _entry_warnings(entry: ConfiguredServer) -> Iterator[str]:
         yield f"{who} lies on this machine or in a private network; its own address is allowed"
     if places := list_secret_places((), entry.url):
         yield f"{who} has what looks like a secret in {', '.join(places)}; it is sealed there"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustChoices:
+    """The user's trust decisions.
+
+    Attributes:
+        trusted: Servers to trust.
+        withdrawn: Servers to stop trusting; other servers are unchanged.
+        unknown: Words that name no known server.
+    """
+
+    trusted: frozenset[str] = frozenset()
+    withdrawn: frozenset[str] = frozenset()
+    unknown: tuple[str, ...] = ()
+
+    def decision_for(self, name: str) -> bool | None:
+        """Return whether to trust a server; None leaves it unchanged."""
+        if name in self.trusted:
+            return True
+        return False if name in self.withdrawn else None
+
+
+def parse_trust(texts: Iterable[str], names: Collection[str]) -> TrustChoices:
+    """Parse names, `all` and `none`, separated by commas or spaces.
+
+    `none` withdraws trust from every server that is not named as well.
+    """
+    words = [word for text in texts for word in _split_words(text, names)]
+    known_names = frozenset(names)
+    trusted = known_names if TRUST_ALL in words else known_names & set(words)
+    return TrustChoices(
+        trusted=trusted,
+        withdrawn=known_names - trusted if TRUST_NONE in words else frozenset(),
+        unknown=tuple(
+            dict.fromkeys(w for w in words if w not in {TRUST_ALL, TRUST_NONE, *known_names})
+        ),
+    )
+
+
+def _split_words(text: str, names: Collection[str]) -> Iterator[str]:
+    """Split a text into words; a server's name may itself contain commas and spaces."""
+    if text.strip() in names:
+        yield text.strip()
+        return
+    for part in map(str.strip, text.split(",")):
+        yield from [part] if part in names else part.split()

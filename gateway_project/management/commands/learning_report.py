@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 from rich.markup import escape
 from rich.table import Table
 
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import JSON, GatewayCommand, argument, up_to
 from gateway_project.management.teams import find_owner
 from gateway_project.management.terminal import open_terminal
 from learning import metrics
@@ -49,25 +45,25 @@ _OUTCOME_TITLES: Final = {
 }
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py learning_report [--team NAME] [--days N] [--json]`."""
 
     help = "Report how predictions turned out, and what running them ahead would have gained."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--team", metavar="NAME", help="default: callers without a team")
-        parser.add_argument(
+    database = "current"
+    logs = True
+    arguments = (
+        argument("--team", "default: callers without a team", "NAME"),
+        argument(
             "--days",
-            type=_parse_days,
+            f"days to report, 1 to {MAX_DAYS}; default: {DEFAULT_DAYS}",
+            "N",
+            type=up_to(MAX_DAYS, "a number of days"),
             default=DEFAULT_DAYS,
-            metavar="N",
-            help=f"days to report, 1 to {MAX_DAYS}; default: {DEFAULT_DAYS}",
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
-        telemetry.configure_logging(settings.FOREGATE, process="learning_report", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         report = build_report(
             find_owner(options["team"]),
             days=options["days"],
@@ -75,17 +71,11 @@ class Command(BaseCommand):
             token_price=settings.FOREGATE.token_price,
         )
         if options["json"]:
-            self.stdout.write(json.dumps(report.to_json(), indent=2))
+            self.write_json(report.to_json())
             return
         terminal = open_terminal()
         for part in _iterate_parts(report):
             terminal.print(part)
-
-
-def _parse_days(text: str) -> int:
-    if text.isdecimal() and 1 <= int(text) <= MAX_DAYS:
-        return int(text)
-    raise ArgumentTypeError(f"{text!r} is not a number of days from 1 to {MAX_DAYS}")
 
 
 def _iterate_parts(report: LearningReport) -> Iterator[str | Table]:

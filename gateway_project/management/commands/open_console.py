@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.access import callers
 from gateway_project.console import links, on_demand
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import GatewayCommand, flag
 
 START_TIMEOUT_S: Final = 60.0
 POLL_S: Final = 0.1
@@ -23,7 +23,7 @@ NO_TERMINAL_HINT: Final = (
 )
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py open_console`."""
 
     help = (
@@ -31,15 +31,11 @@ class Command(BaseCommand):
         "and how to sign in. It ends by itself (FOREGATE_CONSOLE_IDLE_S)."
     )
     requires_system_checks: list[str] = []
+    arguments = (
+        flag("--print-password", "print a one-time password even where the output is no terminal"),
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--print-password",
-            action="store_true",
-            help="print a one-time password even where the output is no terminal",
-        )
-
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         config = settings.FOREGATE
         telemetry.configure_logging(config, process="open_console", quiet=True)
         migrate.migrate_once()

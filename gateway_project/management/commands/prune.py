@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import JSON, GatewayCommand, flag
 from gateway_project.use_cases.prune import prune
 
 LABELS = {
@@ -33,7 +30,7 @@ LABELS = {
 """What each count is of."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py prune [--dry-run] [--json]`."""
 
     help = (
@@ -41,16 +38,16 @@ class Command(BaseCommand):
         "workers do so once an hour; the settings in docs/settings.md say how long each is kept."
     )
     requires_system_checks: list[str] = []
+    database = "current"
+    arguments = (
+        flag("--dry-run", "only count, delete nothing"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="only count, delete nothing")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         report = prune(settings.FOREGATE, at=timezone.now(), dry_run=options["dry_run"])
         if options["json"]:
-            self.stdout.write(json.dumps(report | {"dry_run": options["dry_run"]}))
+            self.write_json(report | {"dry_run": options["dry_run"]})
             return
         for line in _list_counts(report):
             self.stdout.write(("Would delete " if options["dry_run"] else "Deleted ") + line)

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.access.callers import UnknownUser
-from gateway_project.foundation import telemetry
-from gateway_project.foundation.postgres import migrate
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import GatewayCommand, argument, refusing
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py reset_second_factor USER`."""
 
     help = (
         "Remove the authenticator app and the recovery codes of a user who has lost them. They "
         "sign in with their password alone then, and set up new ones if their role needs it."
     )
+    database = "migrated"
+    logs = True
+    arguments = (argument("user", "name of the user", "USER"),)
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user", metavar="USER", help="name of the user")
-
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         from gateway_project.access import second_factor
 
-        telemetry.configure_logging(settings.FOREGATE, process="reset_second_factor", quiet=True)
-        migrate.migrate_once()
         with refusing(UnknownUser):
             removed = second_factor.reset_second_factor(options["user"])
         if not removed:

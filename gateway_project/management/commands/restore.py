@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
 from gateway_project.management import question
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     help = "Replace all data with a backup, all or nothing; what there was is saved first."
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "file", type=Path, help=("file written by `backup`; only files you trust")
-        )
-        parser.add_argument(
-            "--yes", action="store_true", help=("replace the data without confirmation")
-        )
-        parser.add_argument(
+    arguments = (
+        argument("file", "file written by `backup`; only files you trust", type=Path),
+        flag("--yes", "replace the data without confirmation"),
+        flag(
             "--no-backup",
-            action="store_true",
-            help="do not save what is replaced, for a database that cannot be saved any more",
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+            "do not save what is replaced, for a database that cannot be saved any more",
+        ),
+        JSON,
+    )
 
     def handle(self, *, file: Path, yes: bool, **options: Any) -> None:
         from execution.store.restored import hold_open_runs
@@ -54,16 +47,16 @@ class Command(BaseCommand):
         warnings = [problem for problem in problems if problem]
         if options["json"]:
             values = {
-                "path": str(done.path),
-                "size_bytes": done.size_bytes,
+                "path": str(file.absolute()),
+                "size_bytes": file.stat().st_size,
                 "migrated": list(done.migrated),
                 "replaced": str(done.replaced) if done.replaced else None,
                 "held_runs": done.held_runs,
                 "warnings": warnings,
             }
-            self.stdout.write(json.dumps(values))
+            self.write_json(values)
             return
-        self.stdout.write(f"Restored {done.path}")
+        self.stdout.write(f"Restored {file.absolute()}")
         if done.replaced:
             self.stdout.write(f"Saved what it replaced to {done.replaced}")
         if done.migrated:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 
 from gateway_project.access import callers
 from gateway_project.foundation import sealing, telemetry
 from gateway_project.foundation.postgres import migrate
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import GatewayCommand, refusing
 
 if TYPE_CHECKING:
     from gateway_project.use_cases.rotate_keys import KeyRotation
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py rotate_keys [--remove-old | --lost] [--json]`."""
 
     help = (
@@ -45,7 +43,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         from gateway_project.use_cases.rotate_keys import rotate_keys
 
         config = settings.FOREGATE
@@ -63,7 +61,7 @@ class Command(BaseCommand):
                 if not options["remove_old"] or sealing.count_keys(config.home, name=keys) > 1
             ]
         if options["json"]:
-            self.stdout.write(json.dumps([dataclasses.asdict(one) for one in done]))
+            self.write_json([dataclasses.asdict(one) for one in done])
             return
         for one in done:
             self.stdout.write(_describe(one))
@@ -79,7 +77,7 @@ class Command(BaseCommand):
         home = settings.FOREGATE.home
         made = [keys for keys in sealing.KEY_NAMES if sealing.replace_lost_keys(home, name=keys)]
         if options["json"]:
-            self.stdout.write(json.dumps([{"keys": keys, "is_new": True} for keys in made]))
+            self.write_json([{"keys": keys, "is_new": True} for keys in made])
         elif made:
             files = " and ".join(f"keys/{keys}.keys" for keys in made)
             self.stdout.write(

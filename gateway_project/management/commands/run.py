@@ -6,19 +6,25 @@ import asyncio
 import json
 import math
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from execution.status import RunStatus
 from execution.workflow import OnError, RunOptions
 from gateway_project.access import callers
-from gateway_project.foundation import surrogates, telemetry
+from gateway_project.foundation import surrogates
 from gateway_project.management import question
-from gateway_project.management.refusals import load_command_user
-from gateway_project.management.workflow_file import read_workflow
+from gateway_project.management.command import (
+    JSON,
+    GatewayCommand,
+    argument,
+    flag,
+    load_command_user,
+)
+from gateway_project.management.files import read_workflow
 from gateway_project.runs.request import RunRequest
 from gateway_project.runs.run_json import run_to_json
 
@@ -41,7 +47,17 @@ NO_WORKER_NOTE = (
 )
 
 
-class Command(BaseCommand):
+def _parse_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < UNLIMITED_WAIT_S:
+        raise ArgumentTypeError(f"{text}: not a number of seconds")
+    return seconds
+
+
+class Command(GatewayCommand):
     """`manage.py run FILE|- [--intent …] [--dry-run] [--wait S]`."""
 
     help = (
@@ -49,25 +65,23 @@ class Command(BaseCommand):
         "`suggest --json`. Returns when it comes to rest."
     )
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE|-", help="the workflow, as JSON")
-        parser.add_argument("--intent", default="", help="its purpose, used for learning")
-        parser.add_argument("--dry-run", action="store_true", help="plan only, call nothing")
-        parser.add_argument(
-            "--wait", type=_parse_seconds, metavar="S", help="seconds to wait at most"
-        )
-        parser.add_argument(
+    logs = True
+    arguments = (
+        argument("file", "the workflow, as JSON", "FILE|-"),
+        argument("--intent", "its purpose, used for learning", default=""),
+        flag("--dry-run", "plan only, call nothing"),
+        argument("--wait", "seconds to wait at most", "S", type=_parse_seconds),
+        argument(
             "--on-error",
+            "default: stop",
             choices=[word.value for word in OnError],
             default=OnError.STOP.value,
-            help="default: stop",
-        )
-        parser.add_argument("--user", default=callers.LOCAL_ADMIN, help="user it runs for")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        argument("--user", "user it runs for", default=callers.LOCAL_ADMIN),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="run", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         if surrogates.has_lone_surrogate(options["intent"]):
             raise CommandError("--intent is not UTF-8 text")
         request = RunRequest(
@@ -221,13 +235,3 @@ async def _read_typed_line() -> str:
     finally:
         loop.remove_reader(sys.stdin)
     return sys.stdin.readline()
-
-
-def _parse_seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds < UNLIMITED_WAIT_S:
-        raise ArgumentTypeError(f"{text}: not a number of seconds")
-    return seconds

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
+from argparse import SUPPRESS, BooleanOptionalAction
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 
 from gateway_project.access import callers
 from gateway_project.console import idle_stop, on_demand, serve
 from gateway_project.console.serve import PortUnavailable
 from gateway_project.foundation import telemetry
 from gateway_project.foundation.endpoint import ENDPOINT_PATH
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import GatewayCommand, argument, flag, refusing
 from gateway_project.use_cases import first_start
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py run_console`."""
 
     help = "Serve the console on FOREGATE_CONSOLE_HOST:FOREGATE_CONSOLE_PORT."
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--no-password", action="store_true", help="do not issue a one-time password at start"
-        )
-        parser.add_argument(
+    arguments = (
+        flag("--no-password", "do not issue a one-time password at start"),
+        argument(
             "--migrate",
+            "apply pending migrations first, as it does by default, or refuse to start",
             action=BooleanOptionalAction,
             default=True,
-            help="apply pending migrations first, as it does by default, or refuse to start",
-        )
-        # Used by gateways, which pass a listening socket and a lock; see console/on_demand.py.
-        parser.add_argument("--on-demand", nargs=2, type=int, help=SUPPRESS)
+        ),
+        argument("--on-demand", SUPPRESS, nargs=2, type=int),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         config = settings.FOREGATE
         if options["on_demand"]:
             listener_fd, lock_fd = options["on_demand"]

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, OutputWrapper
+from django.core.management.base import OutputWrapper
 
 from execution.view import RunView
-from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_reports
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag
 from gateway_project.runs.run_json import event_to_json, run_to_json
 
 POLL_INTERVAL_S = 0.5
 """Interval between reads of a followed run."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py run_show RUN [--follow]`."""
 
     help = "Show a run: its calls over time, results, errors, and what it waits for."
     requires_system_checks: list[str] = []
+    database = "current"
+    arguments = (
+        argument("run", "id; `runs` lists them", "RUN"),
+        flag("--follow", "follow what happens until it comes to rest"),
+        flag("--events", "list all events"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("run", metavar="RUN", help="id; `runs` lists them")
-        parser.add_argument(
-            "--follow", action="store_true", help="follow what happens until it comes to rest"
-        )
-        parser.add_argument("--events", action="store_true", help="list all events")
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         # Nothing but the JSON goes to stdout.
         out = self.stderr if options["json"] else self.stdout
         if options["follow"]:

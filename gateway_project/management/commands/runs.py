@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 from rich.markup import escape
 from rich.table import Table
@@ -15,8 +12,8 @@ from rich.text import Text
 from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSummary
-from gateway_project.foundation.postgres import migrate
 from gateway_project.management import run_reports
+from gateway_project.management.command import JSON, GatewayCommand, argument, up_to
 from gateway_project.runs import table as run_table
 from gateway_project.runs.run_json import summary_to_json
 from tools.hidden_text import reveal_hidden
@@ -28,30 +25,26 @@ NO_RUNS_NOTE = (
 NO_MATCHING_RUNS_NOTE = "No run is {}; `manage.py runs` lists all."
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py runs [--status STATUS] [--limit N]`."""
 
     help = "List runs of workflows, newest first."
     requires_system_checks: list[str] = []
+    database = "current"
+    arguments = (
+        argument(
+            "--status", "only with this status", choices=[status.value for status in RunStatus]
+        ),
+        argument("--limit", "default: 20", "N", type=up_to(MAX_LIMIT), default=20),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--status",
-            choices=[status.value for status in RunStatus],
-            help=("only with this status"),
-        )
-        parser.add_argument(
-            "--limit", type=_parse_limit, default=20, metavar="N", help="default: 20"
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         status = RunStatus(options["status"]) if options["status"] else None
         lines = views.load_summaries(None, wanted=RunFilter(status=status), limit=options["limit"])
         if options["json"]:
             report = {"runs": [summary_to_json(line) for line in lines]}
-            self.stdout.write(json.dumps(report, indent=2))
+            self.write_json(report)
             return
         if not lines:
             self.stdout.write(
@@ -84,9 +77,3 @@ def _format_duration(line: RunSummary) -> str:
     if line.started_at is None or line.ended_at is None:
         return "-"
     return f"{(line.ended_at - line.started_at).total_seconds():,.1f} s"
-
-
-def _parse_limit(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_LIMIT:
-        raise ArgumentTypeError(f"{text}: not a number from 1 to {MAX_LIMIT:,}")
-    return int(text)

@@ -8,14 +8,14 @@ import shlex
 import shutil
 import subprocess
 import sys
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.client_config import own_entry
+from gateway_project.management.command import GatewayCommand, argument, flag
 
 UNIT: Final = "foregate.service"
 LABEL: Final = "foregate.console"
@@ -36,7 +36,7 @@ WantedBy=default.target
 """
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py service install|uninstall|status`."""
 
     help = (
@@ -44,12 +44,10 @@ class Command(BaseCommand):
         "Linux, as a launchd agent on macOS."
     )
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=["install", "uninstall", "status"])
-        parser.add_argument(
-            "--dry-run", action="store_true", help="print what would be written and run"
-        )
+    arguments = (
+        argument("action", "", choices=["install", "uninstall", "status"]),
+        flag("--dry-run", "print what would be written and run"),
+    )
 
     def handle(self, *_: Any, action: str, dry_run: bool, **_options: Any) -> None:
         launch = own_entry.describe_own_launch(

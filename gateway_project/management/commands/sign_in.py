@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.management import question
+from gateway_project.management.command import JSON, GatewayCommand, argument, flag
 
 if TYPE_CHECKING:
     from gateway_project.foundation.caller import Caller
@@ -24,37 +23,27 @@ BROWSER_TIMEOUT_S = 300.0
 INVALID_PASTE_NOTE = "That is not the address this sign-in ends on; copy all of it."
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py sign_in SERVER [--user NAME] [--shared] [--forget]`."""
 
     help = "Sign in to a remote MCP server, or forget the sign-in; see docs/oauth.md."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("server", metavar="SERVER", help="name of a remote server")
-        parser.add_argument(
-            "--user", metavar="NAME", help="user who signs in (default: the local admin)"
-        )
-        parser.add_argument(
-            "--shared", action="store_true", help="make one sign-in that serves all users"
-        )
-        parser.add_argument(
-            "--forget", action="store_true", help="delete the sign-in and revoke its tokens"
-        )
-        parser.add_argument(
-            "--yes",
-            action="store_true",
-            help=("change the server's authorization without confirmation"),
-        )
-        parser.add_argument(
+    arguments = (
+        argument("server", "name of a remote server", "SERVER"),
+        argument("--user", "user who signs in (default: the local admin)", "NAME"),
+        flag("--shared", "make one sign-in that serves all users"),
+        flag("--forget", "delete the sign-in and revoke its tokens"),
+        flag("--yes", "change the server's authorization without confirmation"),
+        argument(
             "--wait",
+            "seconds to wait for the browser (default: %(default)g)",
+            "S",
             type=float,
             default=BROWSER_TIMEOUT_S,
-            metavar="S",
-            help="seconds to wait for the browser (default: %(default)g)",
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
+        ),
+        JSON,
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         from django.conf import settings
 
         from gateway_project.access import callers
@@ -165,25 +154,22 @@ class Command(BaseCommand):
         given_back = asyncio.run(run())
         if as_json:
             report = {"server": server.name, "forgotten": given_back is not None}
-            self.stdout.write(json.dumps({**report, "revoked": bool(given_back)}))
+            self.write_json({**report, "revoked": bool(given_back)})
             return
         self.stdout.write(sign_in.describe_forgotten(given_back))
 
     def _print_report(self, done: CompletedSignIn, *, as_json: bool) -> None:
         expires_at = done.expires_at.isoformat(timespec="seconds") if done.expires_at else None
         if as_json:
-            self.stdout.write(
-                json.dumps(
-                    {
-                        "server": done.key.server,
-                        "user": done.key.user or None,
-                        "issuer": done.issuer,
-                        "scopes": done.scope.split(),
-                        "renews": done.is_auto_renewed,
-                        "expires_at": expires_at,
-                    },
-                    indent=2,
-                )
+            self.write_json(
+                {
+                    "server": done.key.server,
+                    "user": done.key.user or None,
+                    "issuer": done.issuer,
+                    "scopes": done.scope.split(),
+                    "renews": done.is_auto_renewed,
+                    "expires_at": expires_at,
+                }
             )
             return
         self.stdout.write(

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 from rich.markup import escape
 from rich.table import Table
 
 from gateway_project import metrics
-from gateway_project.foundation.postgres import migrate
+from gateway_project.management.command import JSON, GatewayCommand, flag
 from gateway_project.management.terminal import Terminal
 from learning import memory_keeper
 from tools import overview
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py status [--verbose] [--json]`."""
 
     help = "Show the registered servers, their tools and last errors, and the state of embedding."
+    database = "current"
+    arguments = (
+        flag("--verbose", "show times, trust, and failing servers' last output"),
+        JSON,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--verbose",
-            action="store_true",
-            help="show times, trust, and failing servers' last output",
-        )
-        parser.add_argument("--json", action="store_true", help="report as JSON")
-
-    def handle(self, *_: Any, **options: Any) -> None:
-        migrate.require_migrated()
+    def run(self, options: dict[str, Any]) -> None:
         state = overview.load_overview() | {"memory": _load_memory()}
         if options["json"]:
-            self.stdout.write(json.dumps(state, indent=2))
+            self.write_json(state)
             return
         console = Terminal()
         if state["servers"]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from gateway_project.client_config import own_entry
 from gateway_project.client_config.read_config import DetectedClient, find_client_files
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management import question
+from gateway_project.management.command import GatewayCommand, flag
 from tools.hidden_text import reveal_hidden
 from tools.store import overview
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py up [--demo] [--yes]`."""
 
     help = (
@@ -27,19 +27,13 @@ class Command(BaseCommand):
         "(after asking), list their tools, serve the console."
     )
     requires_system_checks: list[str] = []
+    arguments = (
+        flag("--demo", "show the gateway at work on public servers first"),
+        flag("--yes", "import the servers of all clients without asking"),
+        flag("--no-console", "end when the servers are listed"),
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--demo", action="store_true", help="show the gateway at work on public servers first"
-        )
-        parser.add_argument(
-            "--yes", action="store_true", help="import the servers of all clients without asking"
-        )
-        parser.add_argument(
-            "--no-console", action="store_true", help="end when the servers are listed"
-        )
-
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         if options["demo"]:
             call_command("demo", serve=not options["no_console"])
             return

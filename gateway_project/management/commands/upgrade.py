@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
 from django.db import DEFAULT_DB_ALIAS
 
-from gateway_project.foundation import telemetry
 from gateway_project.foundation.postgres import binaries, major_upgrade, migrate
 from gateway_project.foundation.postgres.address import EMBEDDED
 from gateway_project.foundation.postgres.backup import save_before
 from gateway_project.foundation.postgres.client import BackupError
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
+from gateway_project.management.command import GatewayCommand, argument, flag, refusing
 from gateway_project.management.progress import show_progress
-from gateway_project.management.refusals import refusing
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py upgrade [--no-backup] [--old-programs FOLDER] [--remove-old]`."""
 
     help = (
@@ -29,25 +26,19 @@ class Command(BaseCommand):
         "of this version, and check the installation. If it is interrupted, run it again."
     )
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--no-backup", action="store_true", help="do not save the database first"
-        )
-        parser.add_argument(
+    logs = True
+    arguments = (
+        flag("--no-backup", "do not save the database first"),
+        argument(
             "--old-programs",
-            metavar="FOLDER",
-            help="programs of the PostgreSQL that wrote the embedded database, if Foregate does "
+            "programs of the PostgreSQL that wrote the embedded database, if Foregate does "
             "not bring them",
-        )
-        parser.add_argument(
-            "--remove-old",
-            action="store_true",
-            help="only remove what a move to another PostgreSQL has kept",
-        )
+            "FOLDER",
+        ),
+        flag("--remove-old", "only remove what a move to another PostgreSQL has kept"),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
-        telemetry.configure_logging(settings.FOREGATE, process="upgrade", quiet=True)
+    def run(self, options: dict[str, Any]) -> None:
         cluster: Cluster | None = settings.DATABASES[DEFAULT_DB_ALIAS].get(EMBEDDED)
         if options["remove_old"]:
             with refusing(ServerError):
@@ -81,21 +72,23 @@ class Command(BaseCommand):
 
     def _move_data(self, cluster: Cluster, programs: str | None) -> None:
         """Move the embedded database to this version's PostgreSQL, if another wrote it."""
-        if major_upgrade.find_old_major(cluster) is None:
+        old_major = major_upgrade.find_old_major(cluster)
+        if old_major is None:
             return
         with show_progress() as report:
-            moved = major_upgrade.move_data(
-                cluster, programs=programs, report=report, say=self._say
+            notes = major_upgrade.move_data(
+                cluster, old_major, programs=programs, report=report, say=self._say
             )
+        kept = major_upgrade.find_kept(cluster, old_major)
         self._say(f"The data is PostgreSQL {binaries.MAJOR}'s now.")
-        for note in moved.notes:
-            self._say(f"Left in {moved.kept}: {note}")
+        for note in notes:
+            self._say(f"Left in {kept}: {note}")
         newer = f"{cluster.data_folder}-{binaries.MAJOR}"
         self._say(
-            f"The data of PostgreSQL {moved.old_major} is kept as it was, in {moved.kept}. Once "
+            f"The data of PostgreSQL {old_major} is kept as it was, in {kept}. Once "
             "all is well: manage.py upgrade --remove-old\n"
             "To go back, without what happens from now on: end all clients, install the earlier "
-            f"version, then mv {cluster.data_folder} {newer} && mv {moved.kept} "
+            f"version, then mv {cluster.data_folder} {newer} && mv {kept} "
             f"{cluster.data_folder}"
         )
 

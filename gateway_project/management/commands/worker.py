@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
+from argparse import BooleanOptionalAction
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from gateway_project.management.refusals import refusing
+from gateway_project.management.command import GatewayCommand, argument, refusing, up_to
 
 if TYPE_CHECKING:
     from gateway_project.foundation.config import Config
@@ -25,7 +25,7 @@ KILL_TIMEOUT_S = STOP_TIMEOUT_S + 3.0
 """Grace period after a signal, enforced by the guard process even if the event loop hangs."""
 
 
-class Command(BaseCommand):
+class Command(GatewayCommand):
     """`manage.py worker [--concurrency N]`."""
 
     help = (
@@ -33,25 +33,25 @@ class Command(BaseCommand):
         "workers as needed, on this machine or on others. See docs/runs.md."
     )
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+    arguments = (
+        argument(
             "--concurrency",
-            type=_parse_concurrency,
-            default=DEFAULT_CONCURRENCY,
-            metavar="N",
-            help="runs to execute at once, half as many per user and team, so that nobody "
+            "runs to execute at once, half as many per user and team, so that nobody "
             f"takes them all (default: {DEFAULT_CONCURRENCY}); their tasks share "
             "FOREGATE_TASKS_AT_ONCE",
-        )
-        parser.add_argument(
+            "N",
+            type=up_to(MAX_CONCURRENCY),
+            default=DEFAULT_CONCURRENCY,
+        ),
+        argument(
             "--migrate",
+            "apply pending migrations first, as it does by default, or refuse to start",
             action=BooleanOptionalAction,
             default=True,
-            help="apply pending migrations first, as it does by default, or refuse to start",
-        )
+        ),
+    )
 
-    def handle(self, *_: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         config: Config = settings.FOREGATE
         if config.execution_backend != "queue":
             raise CommandError(
@@ -86,9 +86,3 @@ class Command(BaseCommand):
     def _print_line(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
-
-
-def _parse_concurrency(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_CONCURRENCY:
-        raise ArgumentTypeError(f"{text}: not a number from 1 to {MAX_CONCURRENCY:,}")
-    return int(text)

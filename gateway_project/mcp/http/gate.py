@@ -236,7 +236,7 @@ class EndpointGate:
 
     def _log_request(self, request: HttpRequest, caller: Caller | None, started: float) -> None:
         """Record a request without tokens or arguments; of a session only its first digits."""
-        telemetry.find_http_counter(request.verb, request.status).inc()
+        telemetry.http_requests.labels(request.verb, request.status).inc()
         fields: dict[str, Any] = {
             "method": request.verb,
             "status": request.status,

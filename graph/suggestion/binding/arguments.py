@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
-from graph.data_flow.words import singularize_word
+from graph.data_flow.words import singularize_word, split_raw_name
 from graph.suggestion.binding import units
 from graph.suggestion.binding.dates import parse_clock_time, parse_iso_date
 from graph.suggestion.binding.schemas import ToolParameter, spell_out
-from graph.suggestion.binding.time_zones import ZONES_BY_CITY
-from graph.suggestion.binding.value_patterns import ValueKind
+from graph.suggestion.binding.value_patterns import TIME_ZONE, ValueKind
 from graph.suggestion.binding.values import StatedValue, parse_number
 from graph.suggestion.binding.vocabulary import CURRENCIES, normalize_words
 
@@ -34,6 +34,8 @@ _NEEDS_DAY: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}T|\bY{4}-M{2}-D{2}[T ]", re.
 _CODE_HINT: Final = re.compile(
     r"\b(?:USD|EUR|GBP|JPY)\b|\bcodes?\b|\bISO\b|\b(?:three|3)-letter\b"
 )
+_UNIT_PHRASE: Final = re.compile(r"\b(?:in|as an?|as) ([a-z]+)\b|\(([a-z]+)\)", re.IGNORECASE)
+_TIME_ZONE: Final = re.compile(TIME_ZONE)
 _JOINED: Final = tuple(
     (normalize_words(first.split()), mark, normalize_words(second.split()))
     for first, mark, second in (
@@ -85,7 +87,7 @@ def takes_time_zone(parameter: ToolParameter) -> bool:
     """Whether a parameter takes the IANA name of a time zone."""
     if "timezone" not in parameter.name_words:
         return False
-    return "IANA" in parameter.description or any("/" in one for one in parameter.choices)
+    return "IANA" in parameter.description or _TIME_ZONE.search(parameter.description) is not None
 
 
 def takes_joined_list(parameter: ToolParameter) -> bool:
@@ -161,7 +163,7 @@ def _convert_single(parameter: ToolParameter, value: StatedValue, types: frozens
     if types and "string" not in types:
         if number is None or not types & {"number", "integer"}:
             return NOT_CONVERTIBLE
-        measured = units.convert_unit(number, value.unit, parameter) if value.unit else number
+        measured = convert_unit(number, value.unit, parameter) if value.unit else number
         return measured if isinstance(measured, int) or "number" in types else NOT_CONVERTIBLE
     if types & {"number", "integer"} and value.kind in (ValueKind.NUMBER, ValueKind.NUMBER_WORD):
         return number
@@ -239,3 +241,93 @@ def _append_time(rest_of_description: str, written_day: str, day: str) -> Any:
     if "T" not in day:
         return NOT_CONVERTIBLE
     return written_day + (clock[1] or " ") + (day[11:19] if clock[2] else day[11:16])
+
+
+_CITIES_BY_AREA: Final = {
+    "Africa": "Abidjan Accra Addis_Ababa Algiers Asmara Bamako Bangui Banjul Bissau Blantyre "
+    "Brazzaville Bujumbura Cairo Casablanca Ceuta Conakry Dakar Dar_es_Salaam "
+    "Djibouti Douala El_Aaiun Freetown Gaborone Harare Johannesburg Juba Kampala "
+    "Khartoum Kigali Kinshasa Lagos Libreville Lome Luanda Lubumbashi Lusaka Malabo "
+    "Maputo Maseru Mbabane Mogadishu Monrovia Nairobi Ndjamena Niamey Nouakchott "
+    "Ouagadougou Porto-Novo Sao_Tome Tripoli Tunis Windhoek",
+    "America": "Adak Anchorage Anguilla Antigua Araguaina Aruba Asuncion Atikokan Bahia "
+    "Bahia_Banderas Barbados Belem Belize Blanc-Sablon Boa_Vista Bogota Boise "
+    "Cambridge_Bay Campo_Grande Cancun Caracas Cayenne Cayman Chicago Chihuahua "
+    "Ciudad_Juarez Costa_Rica Coyhaique Creston Cuiaba Curacao Danmarkshavn Dawson "
+    "Dawson_Creek Denver Detroit Dominica Edmonton Eirunepe El_Salvador Fort_Nelson "
+    "Fortaleza Glace_Bay Goose_Bay Grand_Turk Grenada Guadeloupe Guatemala Guayaquil "
+    "Guyana Halifax Havana Hermosillo Inuvik Iqaluit Jamaica Juneau Kralendijk La_Paz "
+    "Lima Los_Angeles Lower_Princes Maceio Managua Manaus Marigot Martinique "
+    "Matamoros Mazatlan Menominee Merida Metlakatla Mexico_City Miquelon Moncton "
+    "Monterrey Montevideo Montserrat Nassau New_York Nome Noronha Nuuk Ojinaga Panama "
+    "Paramaribo Phoenix Port-au-Prince Port_of_Spain Porto_Velho Puerto_Rico "
+    "Punta_Arenas Rankin_Inlet Recife Regina Resolute Rio_Branco Santarem Santiago "
+    "Santo_Domingo Sao_Paulo Scoresbysund Sitka St_Barthelemy St_Johns St_Kitts "
+    "St_Lucia St_Thomas St_Vincent Swift_Current Tegucigalpa Thule Tijuana Toronto "
+    "Tortola Vancouver Whitehorse Winnipeg Yakutat",
+    "Asia": "Aden Almaty Amman Anadyr Aqtau Aqtobe Ashgabat Atyrau Baghdad Bahrain Baku "
+    "Bangkok Barnaul Beirut Bishkek Brunei Chita Colombo Damascus Dhaka Dili Dubai "
+    "Dushanbe Famagusta Gaza Hebron Ho_Chi_Minh Hong_Kong Hovd Irkutsk Jakarta "
+    "Jayapura Jerusalem Kabul Kamchatka Karachi Kathmandu Khandyga Kolkata "
+    "Krasnoyarsk Kuala_Lumpur Kuching Kuwait Macau Magadan Makassar Manila Muscat "
+    "Nicosia Novokuznetsk Novosibirsk Omsk Oral Phnom_Penh Pontianak Pyongyang Qatar "
+    "Qostanay Qyzylorda Riyadh Sakhalin Samarkand Seoul Shanghai Singapore "
+    "Srednekolymsk Taipei Tashkent Tbilisi Tehran Thimphu Tokyo Tomsk Ulaanbaatar "
+    "Urumqi Ust-Nera Vientiane Vladivostok Yakutsk Yangon Yekaterinburg Yerevan",
+    "Atlantic": "Azores Bermuda Canary Cape_Verde Faroe Madeira Reykjavik South_Georgia St_Helena "
+    "Stanley",
+    "Australia": "Adelaide Brisbane Broken_Hill Darwin Eucla Hobart Lindeman Lord_Howe Melbourne "
+    "Perth Sydney",
+    "Europe": "Amsterdam Andorra Astrakhan Athens Belgrade Berlin Bratislava Brussels Bucharest "
+    "Budapest Busingen Chisinau Copenhagen Dublin Gibraltar Guernsey Helsinki "
+    "Isle_of_Man Istanbul Jersey Kaliningrad Kirov Kyiv Lisbon Ljubljana London "
+    "Luxembourg Madrid Malta Mariehamn Minsk Monaco Moscow Oslo Paris Podgorica "
+    "Prague Riga Rome Samara San_Marino Sarajevo Saratov Simferopol Skopje Sofia "
+    "Stockholm Tallinn Tirane Ulyanovsk Vaduz Vatican Vienna Vilnius Volgograd Warsaw "
+    "Zagreb Zurich",
+    "Indian": "Antananarivo Chagos Christmas Cocos Comoro Kerguelen Mahe Maldives Mauritius "
+    "Mayotte Reunion",
+    "Pacific": "Apia Auckland Bougainville Chatham Chuuk Easter Efate Fakaofo Fiji Funafuti "
+    "Galapagos Gambier Guadalcanal Guam Honolulu Kanton Kiritimati Kosrae Kwajalein "
+    "Majuro Marquesas Midway Nauru Niue Norfolk Noumea Pago_Pago Palau Pitcairn "
+    "Pohnpei Port_Moresby Rarotonga Saipan Tahiti Tarawa Tongatapu Wake Wallis",
+}
+ZONES_BY_CITY: Final = {
+    city.replace("_", " ").lower(): f"{area}/{city}"
+    for area, cities in _CITIES_BY_AREA.items()
+    for city in cities.split()
+}
+"""Zone name by city in lower case; https://www.iana.org/time-zones (public domain)."""
+
+
+def convert_unit(value: float, unit: str, parameter: ToolParameter) -> int | float:
+    """Convert a number to the unit that a parameter names; unchanged if it names none.
+
+    Args:
+        value: As the intent states it.
+        unit: As the intent states it, in lower case.
+        parameter: Its name ("timeout_ms") or its description ("in meters") may name a unit.
+    """
+    scale = next((one for one in units.SCALES if unit in one), None)
+    target = _find_expected_unit(parameter, scale) if scale else None
+    if scale is None or target is None:
+        return value
+    exact = Fraction(str(value)) * scale[unit] / scale[target]
+    return int(exact) if exact.denominator == 1 else float(exact)
+
+
+def _find_expected_unit(parameter: ToolParameter, scale: Mapping[str, Fraction]) -> str | None:
+    """Return the unit that a parameter expects; the end of its name takes precedence."""
+    words = split_raw_name(parameter.name)
+    if len(words) > 1 and words[-1] in scale:
+        return words[-1]
+    described = (match[1] or match[2] for match in _UNIT_PHRASE.finditer(parameter.description))
+    for word in (*words[-1:], *(word.lower() for word in described)):
+        if word in scale and len(word) > 1:  # "in s" and "(m)" are ambiguous
+            return word
+    return "fraction" if scale is units.RATIO and _expects_fraction(parameter) else None
+
+
+def _expects_fraction(parameter: ToolParameter) -> bool:
+    limit = parameter.schema.get("maximum")
+    return isinstance(limit, int | float) and 0 < limit <= 1

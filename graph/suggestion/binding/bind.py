@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import parameters as given_parameters
 from graph.suggestion.binding import references
-from graph.suggestion.binding.bound_argument import BoundArgument
-from graph.suggestion.binding.defaults import find_default
 from graph.suggestion.binding.guard import make_guard
 from graph.suggestion.binding.knowledge import (
     EMPTY_KNOWLEDGE,
     BindingKnowledge,
     habitual_value,
+    is_too_long_to_reuse,
 )
 from graph.suggestion.binding.references import AmbiguousReference, BindingHabit
 from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load_schema
@@ -25,6 +24,7 @@ from graph.suggestion.binding.statements import ParameterRow, bind_statements
 from graph.suggestion.binding.steps import (
     BindingSource,
     BindingStep,
+    BoundArgument,
     BoundStep,
     FeedLookup,
     find_no_feeds,
@@ -186,7 +186,7 @@ class _BindingSearch:
                 or (
                     self._find_data_flow(position, parameter) if parameter.pointer in fed else None
                 )
-                or find_default(parameter)
+                or _find_default(parameter)
             )
             if isinstance(argument, BoundArgument):
                 self.found_arguments[position][parameter.name] = argument
@@ -228,3 +228,26 @@ class _BindingSearch:
         found = self.found_arguments[position].values()
         values = [one.stated for one in found if one.stated is not None]
         return references.find_introducing_words(values, self.reading.text)
+
+
+def _find_default(parameter: ToolParameter) -> BoundArgument | None:
+    """Return the default of a required parameter, or its only allowed value."""
+    if not parameter.is_required:
+        return None
+    if parameter.has_default and not is_too_long_to_reuse(parameter.default):
+        return BoundArgument(
+            value=parameter.default,
+            source=BindingSource.DEFAULT,
+            evidence="the schema's default",
+            confidence=1.0,
+        )
+    only = parameter.schema.get("const", parameter.members[0] if parameter.members else None)
+    is_free = "const" not in parameter.schema and len(parameter.members) > 1
+    if only is None or is_free or is_too_long_to_reuse(only):
+        return None
+    return BoundArgument(
+        value=only,
+        source=BindingSource.DEFAULT,
+        evidence="the only value its schema allows",
+        confidence=1.0,
+    )

@@ -24,9 +24,8 @@ from graph.suggestion.binding.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.bound_argument import BoundArgument
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep, BindTool
+    from graph.suggestion.binding.steps import BindingStep, BindTool, BoundArgument
 
 _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
 _PRONOUN: Final = re.compile(

@@ -37,10 +37,9 @@ from graph.suggestion.binding.vocabulary import (
 from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.bound_argument import BoundArgument
     from graph.suggestion.binding.knowledge import BindingKnowledge
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.steps import BindingStep, BoundArgument
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gateway_project.foundation.references import (
     ReferenceTarget,
@@ -17,14 +17,14 @@ from gateway_project.foundation.references import (
     unescape_literals,
 )
 from graph.data_flow.words import split_raw_name
-from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.schemas import ToolParameter, load_schema
 from graph.suggestion.binding.secrets import is_learnable
-from graph.suggestion.binding.steps import BindingSource
+from graph.suggestion.binding.steps import BindingSource, BoundArgument
 from graph.suggestion.binding.values import extract_values, is_same_value, normalize_value
 from graph.suggestion.binding.vocabulary import DESTRUCTIVE_WORDS, normalize_words
 
 if TYPE_CHECKING:
+    from graph.patterns import RunTask
     from graph.suggestion.binding.steps import BindTool
     from graph.suggestion.intent.reading import IntentReading
 
@@ -74,22 +74,6 @@ class ObservedArgument(StrEnum):
     BOOLEAN = "boolean"
     DEFAULT = "default"
     LITERAL = "literal"
-
-
-class ExecutedTask(Protocol):
-    """A task of a run, as binding reads it."""
-
-    @property
-    def id(self) -> str:
-        """Return its id, unique in the run."""
-
-    @property
-    def tool(self) -> int:
-        """Return the primary key of its tool."""
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """Return its arguments, references among them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +152,7 @@ EMPTY_KNOWLEDGE: Final = BindingKnowledge()
 
 
 def observe_arguments(
-    tasks: Sequence[ExecutedTask], *, reading: IntentReading, tools: Mapping[int, BindTool]
+    tasks: Sequence[RunTask], *, reading: IntentReading, tools: Mapping[int, BindTool]
 ) -> tuple[ObservedBinding, ...]:
     """Determine the origin of every argument of a finished run.
 
@@ -202,7 +186,7 @@ def observe_arguments(
 
 
 def _observe_reference(
-    tasks: Sequence[ExecutedTask], position: int, name: str, target: ReferenceTarget
+    tasks: Sequence[RunTask], position: int, name: str, target: ReferenceTarget
 ) -> ObservedBinding | None:
     source_id, pointer, expression = target
     if expression:  # only whole values are learned
@@ -228,7 +212,7 @@ def _observe_reference(
 
 
 def _observe_literal(
-    task: ExecutedTask,
+    task: RunTask,
     name: str,
     value: Any,
     parameter: ToolParameter | None,

@@ -102,18 +102,17 @@ def find_protected_spans(reading: IntentReading) -> tuple[tuple[int, int], ...]:
     return tuple({one.span: None for one in (*protected, *same)})
 
 
-def is_shunned(text: str, start: int, end: int, *, is_protected: bool = False) -> bool:
+def is_shunned(text: str, start: int, end: int) -> bool:
     """Whether the sentence around an address says not to visit it, before it or by a pronoun.
 
     Args:
         text: The whole text.
         start: Where the address begins.
         end: Where it ends.
-        is_protected: Whether words that protect it are known to precede it.
     """
     before = _SENTENCE_END.split(text[max(0, start - MAX_SENTENCE_CHARS) : start])[-1]
     after = _SENTENCE_END.split(text[end : end + MAX_SENTENCE_CHARS])[0]
-    is_kept = is_protected or PROTECTING_PHRASE.search(before) is not None
+    is_kept = PROTECTING_PHRASE.search(before) is not None
     return (is_kept and _ASKS.match(before) is None) or _NOT_THAT.search(after) is not None
 
 

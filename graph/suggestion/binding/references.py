@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.references import make_reference
-from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE, BindingKnowledge
-from graph.suggestion.binding.steps import MIN_REQUIRED_PROBABILITY, BindingSource, FeedLookup
+from graph.suggestion.binding.steps import (
+    MIN_REQUIRED_PROBABILITY,
+    BindingSource,
+    BoundArgument,
+    FeedLookup,
+)
 from graph.suggestion.binding.vocabulary import PREPOSITIONS
 
 if TYPE_CHECKING:

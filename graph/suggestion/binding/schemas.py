@@ -21,7 +21,6 @@ from graph.suggestion.binding.vocabulary import (
     KEY_WORDS,
     PRIVATE_NUMBER_WORDS,
     SECRET_NAME_WORDS,
-    STOP_WORDS,
     Words,
     normalize_words,
 )
@@ -31,16 +30,9 @@ MAX_PARAMETERS = 60
 MAX_CACHED = 2_048
 MAX_DESCRIPTION = 300
 """Characters of a parameter's description that are read."""
-MAX_LEADING_DESCRIPTION = 120
-"""Leading characters of it that describe the kind of value."""
 MAX_CHOICES = 60
 _BRANCH_KEYWORDS: Final = ("anyOf", "oneOf", "allOf")
 _NON_WORD: Final = re.compile(r"[\W_]+")
-_CHOICES_PHRASE: Final = re.compile(
-    r"(?:one of|allowed values?|options?(?: are)?|possible values?|either|can be|values?:|"
-    r"e\.g\.,?|such as|\[?enum\]?:)[:\s]*([^.]{3,300})",
-    re.IGNORECASE,
-)
 _PLAIN_KEY_WORDS: Final = normalize_words(
     ["redis", "hash", "field", "stream", "sorted", "store", "cache", "press", "keyboard"]
 )
@@ -58,15 +50,6 @@ _NESTED: Final = re.compile(
     re.IGNORECASE,
 )
 """In the description of a list whose items are no single values."""
-_JSON_TEXT: Final = re.compile(
-    r"\bJSON[- ](?:array|object|string|list|encoded|formatted)\b|\b(?:as|in) JSON\b|\[\{",
-    re.IGNORECASE,
-)
-_QUOTED_CHOICE: Final = re.compile(r"['\"`]([^'\"`]{1,40})['\"`]")
-_EXAMPLE_PATH: Final = re.compile(
-    r"(?<!\w)['\"`]?(?:[~.]?/[\w.-]|[\w-]+/[\w/-]*\.\w)[^\s,;'\"`)]*"
-)
-"""An example of a path, whose parts are no choices: 'folder/note.md'."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,13 +69,8 @@ class ToolParameter:
         has_default: Whether the schema has a default.
         default: The default.
         members: Members of its enumeration; empty without one.
-        choices: Values that its description lists, in lower case; it may take others.
         name_words: Words of its name.
-        name_and_description_words: Words of its name and of the start of its description.
-        description_words: Further words of its description.
         is_identifier: Whether it holds an identifier issued by a server.
-        is_json: Whether it is a text that holds a list or an object as JSON.
-        is_secret: Whether it holds a secret.
         is_private: Whether it holds a secret or a private number such as that of a card.
     """
 
@@ -107,13 +85,8 @@ class ToolParameter:
     has_default: bool
     default: Any
     members: tuple[Any, ...]
-    choices: frozenset[str]
     name_words: Words
-    name_and_description_words: Words
-    description_words: Words
     is_identifier: bool
-    is_json: bool
-    is_secret: bool
     is_private: bool
 
     @property
@@ -205,7 +178,7 @@ def _digest(schema: Mapping[str, Any], about: str) -> str:
 
 
 def _read_schema(published: object, key: str, about: str) -> ArgumentSchema:
-    root = schema_normalise.normalise(published).schema
+    root = schema_normalise.normalise(published)
     required = tuple(root.get("required", ()))
     fields = list((root.get("properties") or {}).items())
     if len(fields) > MAX_PARAMETERS:
@@ -227,16 +200,12 @@ def _read_parameter(
     text = next((view["description"] for view in views if _has_description(view)), "")
     is_plain_key = name.lower() == "key" and _is_about_plain_keys(text[:MAX_DESCRIPTION] or about)
     text = (text or _find_documented(name, about))[:MAX_DESCRIPTION]
-    words = normalize_words([*split_raw_name(name), *split_name(name)])
-    words_in_text = [word.lower() for word in re.findall(r"[^\W_]+", text)]
-    leading_words = [word.lower() for word in re.findall(r"\w+", text[:MAX_LEADING_DESCRIPTION])]
     ending = split_raw_name(name)[-1:]
-    types = _schema_types(views)
     return ToolParameter(
         name=name,
         pointer=f"/{canonical.escape_token(name)}",
         schema=part,
-        types=types,
+        types=_schema_types(views),
         item_types=_array_item_types(views, root) or _described_item_types(text),
         format=next((view["format"] for view in views if "format" in view), ""),
         description=text,
@@ -244,17 +213,9 @@ def _read_parameter(
         has_default=any("default" in view for view in views),
         default=next((view["default"] for view in views if "default" in view), None),
         members=_enumeration_members(views),
-        choices=frozenset(_described_choices(text)),
-        name_words=words,
-        name_and_description_words=words | normalize_words(leading_words),
-        description_words=normalize_words(
-            word for word in words_in_text if word not in STOP_WORDS and not word.isdigit()
-        )
-        - words,
+        name_words=normalize_words([*split_raw_name(name), *split_name(name)]),
         is_identifier=not normalize_words(ending).isdisjoint(IDENTIFIER_ENDINGS)
         or name.lower().endswith("id"),
-        is_json=types == {"string"} and _holds_json(name, text, about),
-        is_secret=(not types or "string" in types) and _is_secret(words) and not is_plain_key,
         is_private=is_private_name(name) and not is_plain_key,
     )
 
@@ -361,13 +322,6 @@ def _described_item_types(description: str) -> frozenset[str]:
     return frozenset({"object"}) if _NESTED.search(description) else frozenset()
 
 
-def _holds_json(name: str, description: str, about: str) -> bool:
-    """Whether a text holds JSON, by its description or, of a plural, by its tool's."""
-    if description:
-        return _JSON_TEXT.search(description) is not None
-    return name.endswith("s") and _JSON_TEXT.search(about[:MAX_ABOUT]) is not None
-
-
 def _enumeration_members(views: list[Mapping[str, Any]]) -> tuple[Any, ...]:
     for view in views:
         if isinstance(view.get("enum"), list):
@@ -377,17 +331,3 @@ def _enumeration_members(views: list[Mapping[str, Any]]) -> tuple[Any, ...]:
             return tuple(items["enum"][:MAX_CHOICES])
     constants = [view["const"] for view in views if "const" in view]
     return tuple(constants) if len(constants) > 1 else ()
-
-
-def _described_choices(description: str) -> list[str]:
-    """Return the possible values that a description lists, in lower case."""
-    match = _CHOICES_PHRASE.search(_EXAMPLE_PATH.sub("", description))
-    if not match:
-        return []
-    quoted = _QUOTED_CHOICE.findall(match[1])
-    if len(quoted) > 1:
-        return [text.lower() for text in quoted[:MAX_CHOICES]]
-    parts = [part.strip(" ()") for part in re.split(r",|\bor\b|\band\b|/|\|", match[1])]
-    if len(parts) < 2:
-        return []
-    return [p.lower() for p in parts if 0 < len(p) < 25 and len(p.split()) <= 3][:20]

@@ -9,11 +9,16 @@ from gateway_project.foundation import canonical
 from gateway_project.foundation import schema as json_schema
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding import parameters
-from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.knowledge import is_too_long_to_reuse
 from graph.suggestion.binding.references import AmbiguousReference
 from graph.suggestion.binding.schemas import ArgumentSchema, root_parameter
-from graph.suggestion.binding.steps import Binding, BindingSource, BoundStep, MissingArgument
+from graph.suggestion.binding.steps import (
+    Binding,
+    BindingSource,
+    BoundArgument,
+    BoundStep,
+    MissingArgument,
+)
 from graph.suggestion.binding.vocabulary import SETTING_WORDS, TARGET_WORDS, normalize_words
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from graph.suggestion.binding.vocabulary import SCOPE_WORDS, Words, normalize_wo
 from graph.suggestion.intent.orders import Order
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.bound_argument import BoundArgument
     from graph.suggestion.binding.guard import BindingGuard
     from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.steps import BindingStep, BoundArgument
 
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
 """Words of the names of parameters that take a place, or the time zone of one."""

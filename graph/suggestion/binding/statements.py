@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.suggestion.binding.arguments import NOT_CONVERTIBLE, convert_value, split_joined
-from graph.suggestion.binding.bound_argument import BoundArgument
 from graph.suggestion.binding.instances import find_listed, list_conjunctions
 from graph.suggestion.binding.orders import is_grave, is_ordered
 from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.questions import ask_about, list_members
 from graph.suggestion.binding.schemas import spell_out
-from graph.suggestion.binding.steps import BindingSource
+from graph.suggestion.binding.steps import BindingSource, BoundArgument
 from graph.suggestion.binding.value_patterns import PATTERNS, SECRET, SPACED_PATH, ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values, group_values
 from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gateway_project.foundation.references import escape_literals
+
+if TYPE_CHECKING:
+    from graph.suggestion.binding.values import StatedValue
 
 
 class BindingSource(StrEnum):
@@ -93,6 +98,31 @@ def find_no_feeds(source: int, target: int) -> Sequence[FieldPair]:  # noqa: ARG
 
 MIN_REQUIRED_PROBABILITY: Final = 0.3
 """The same for a required parameter, or a reference by data flow to one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundArgument:
+    """An argument with its source.
+
+    Attributes:
+        value: The unescaped literal, or the reference.
+        source: Its source.
+        evidence: Reason, in plain words.
+        confidence: Probability that it is right, in [0, 1].
+        source_step: Id of the step that a reference leads to; empty for literals.
+        stated: The stated value it was made from; None for other sources.
+    """
+
+    value: Any
+    source: BindingSource
+    evidence: str
+    confidence: float
+    source_step: str = ""
+    stated: StatedValue | None = None
+
+    def to_argument(self) -> Any:
+        """Return the form for a task's arguments, with literals escaped."""
+        return self.value if self.source_step else escape_literals(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)

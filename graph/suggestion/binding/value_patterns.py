@@ -43,7 +43,7 @@ _CAPITAL: Final = (
     r"|[A-Z](?:[\w'’&-]|\.(?=\w))*)"  # noqa: RUF001 - as typed
 )
 """A capitalised word; includes full stops only inside it and in abbreviations."""
-_TIME_ZONE: Final = (
+TIME_ZONE: Final = (
     r"(?<![\w/])(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Etc|Europe|Indian"
     r"|Pacific)(?:/[A-Z][\w+-]*){1,2}(?![\w/])"
 )
@@ -57,7 +57,7 @@ _QUOTED_WITH_ESCAPES: Final = (
 _NOT_CLOSING_TAG: Final = r"(?!(?<=[<\[])/[A-Za-z][\w-]{0,30}\s?[>\]])"
 """Prevents a closing tag, such as </b> or [/b], from being read as a path."""
 _SPACED_NAME: Final = (
-    rf"(?<=[/\\])[A-ZÀ-Þ][\w-]*+(?>(?: (?!{_TIME_ZONE})[A-ZÀ-Þ\d][\w-]*+){{1,4}})"
+    rf"(?<=[/\\])[A-ZÀ-Þ][\w-]*+(?>(?: (?!{TIME_ZONE})[A-ZÀ-Þ\d][\w-]*+){{1,4}})"
     rf"(?=[/\\]|\.(?:{_EXTENSIONS})\b)"
 )
 """A folder or file of capitalised words in a path: "Ann Lee", "Application Support".
@@ -110,8 +110,8 @@ PATTERNS: Final = (
     (
         ValueKind.NAME,
         re.compile(
-            rf"{_TIME_ZONE}|{_CAPITAL}"
-            rf"(?:,? (?:(?:of|the|and|de|da|in) )?(?:(?!{_TIME_ZONE}){_CAPITAL}|\d+\b))*"
+            rf"{TIME_ZONE}|{_CAPITAL}"
+            rf"(?:,? (?:(?:of|the|and|de|da|in) )?(?:(?!{TIME_ZONE}){_CAPITAL}|\d+\b))*"
         ),
     ),
 )
@@ -124,8 +124,6 @@ INTRODUCED_PHRASE: Final = re.compile(
     re.IGNORECASE,
 )
 """Finds phrases after prepositions and similar words."""
-FILE_NAME: Final = re.compile(rf"(?:.*[/\\])?[^/\\]*[^/\\.]\.(?:{_EXTENSIONS})")
-"""Matches entirely a path that ends in a file name, not a folder."""
 SPACED_PATH: Final = re.compile(
     r"(?=[^\n]*\w )(?![^\n]*(?:,| [-~/|>&]| [A-Za-z]:\\))"
     rf"(?:(?:[A-Za-z]:\\|~/|\.{{0,2}}/)[^\n]*|[^\n]*\w\.(?:{_EXTENSIONS}))"

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from graph.suggestion.binding.dates import parse_clock_time, parse_iso_date
-from graph.suggestion.binding.documents import find_json_spans
+from graph.suggestion.binding.units import UNITS
 from graph.suggestion.binding.value_patterns import (
     CLAIMING_KINDS,
     ESCAPED_SPACE,
@@ -22,7 +22,7 @@ from graph.suggestion.binding.value_patterns import (
     YIELDING_KINDS,
     ValueKind,
 )
-from graph.suggestion.binding.vocabulary import MULTIPLIERS, NUMBER_WORDS, STOP_WORDS, UNIT_WORDS
+from graph.suggestion.binding.vocabulary import MULTIPLIERS, NUMBER_WORDS, STOP_WORDS
 
 __all__ = ["StatedValue", "ValueKind", "extract_values", "is_same_value", "parse_number"]
 
@@ -33,7 +33,6 @@ _DECIMAL_COMMA: Final = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d{1,15}),(?:\d
 """A number with a decimal comma; before three digits alone, a comma separates thousands."""
 _CONTRACTION: Final = re.compile(r"\w+(?:['’](?:ve|m|ll|re|d|t)|n['’]t)|(?:Let|It|That)['’]s")  # noqa: RUF001
 _DATE_TIME_JOINER: Final = re.compile(r",?(?: at| from)? ")
-_CURRENCY_BEFORE: Final = re.compile(r"\b([A-Z]{3}) ?$")
 LIST_SEPARATOR: Final = re.compile(
     r"['\"”’`]?\s*(?:,|;|，|、|\band\b|\bor\b|\bas well as\b|\bplus\b)"  # noqa: RUF001
     r"\s*(?:\b(?:and|or|also|then)\b\s*)?"
@@ -49,6 +48,12 @@ LISTABLE_KINDS: Final = frozenset(ValueKind) - {
     ValueKind.LIST,
 }
 
+MAX_OBJECT_CHARS = 2_000
+MAX_UNCLOSED = 8
+"""Unclosed objects after which the search stops."""
+_OBJECT_START: Final = re.compile(r"\{\s{0,9}\"[^\"\\{}]{1,80}\"\s{0,9}:")
+_BRACE_OR_STRING: Final = re.compile(r"[{}]|\"(?>(?:[^\"\\]++|\\.)*)\"")
+
 
 @dataclass(frozen=True, kw_only=True)
 class StatedValue:
@@ -60,7 +65,7 @@ class StatedValue:
         kind: Its kind by its form.
         start: Index of its first character in the intent.
         end: Index after its last character.
-        unit: Unit of a number, in lower case ("km", "eur"); empty if none.
+        unit: Unit of a number, in lower case ("km", "%"); empty if it has none that is converted.
         parts: Items of a list.
     """
 
@@ -129,6 +134,37 @@ def _match_patterns(text: str) -> Iterator[StatedValue]:
             yield _make_value(text, start, end, kind)
             if kind is ValueKind.NAME:
                 yield from _split_names(text, start, end)
+
+
+def find_json_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the outermost JSON objects in a text, in order.
+
+    Linear in the text. Unclosed objects are ignored.
+
+    Example:
+        >>> text = 'write {"a": {"b": 1}} to it'
+        >>> [text[start:end] for start, end in find_json_spans(text)]
+        ['{"a": {"b": 1}}']
+    """
+    position = unclosed = 0
+    while unclosed < MAX_UNCLOSED and (opened := _OBJECT_START.search(text, position)) is not None:
+        start = opened.start()
+        end = _find_object_end(text, start)
+        if end is None:
+            position = opened.end()
+            unclosed += 1
+            continue
+        yield start, end
+        position = end
+
+
+def _find_object_end(text: str, start: int) -> int | None:
+    depth = 0
+    for mark in _BRACE_OR_STRING.finditer(text, start, start + MAX_OBJECT_CHARS):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if depth == 0:
+            return mark.end()
+    return None
 
 
 class _ClaimedCharacters:
@@ -204,15 +240,9 @@ def _parse_measure(text: str, start: int, end: int) -> tuple[Any, int, str]:
             _integer_if_whole(value * MULTIPLIERS[multiplier[multiplier.lastindex or 0].lower()]),
             multiplier.end(),
         )
-    for mark in ("$", "€", "£", "¥", "%"):
-        if mark in raw:
-            return value, end, mark
-    unit_match = UNIT.match(text, end)
-    if unit_match and unit_match[1].lower() in UNIT_WORDS:
-        return value, end, unit_match[1].lower()
-    currency = _CURRENCY_BEFORE.search(text, max(0, start - 4), start)
-    unit = currency[1].lower() if currency else ""
-    return value, end, unit if unit in UNIT_WORDS else ""
+    match = UNIT.match(text, end)
+    unit = match[1].lower() if match else ""
+    return value, end, "%" if "%" in raw else unit if unit in UNITS else ""
 
 
 def _split_names(text: str, start: int, end: int) -> Iterator[StatedValue]:

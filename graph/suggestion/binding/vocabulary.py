@@ -21,18 +21,6 @@ def normalize_word(word: str) -> Words:
     return frozenset(canonicalize_word(word))
 
 
-@lru_cache(maxsize=65_536)
-def normalize_word_with_verb(word: str) -> Words:
-    """Normalise a word, and add the verb if it may be an inflected form.
-
-    Example:
-        >>> sorted(normalize_word_with_verb("sorted"))
-        ['sort', 'sorted']
-    """
-    stem = next((word[: -len(end)] for end in ("ed", "ing") if word.endswith(end)), "")
-    return normalize_word(word) | ({stem} if len(stem) > 3 else frozenset())
-
-
 def normalize_words(words: Iterable[str]) -> Words:
     """Normalise words to singular and canonical spelling.
 
@@ -133,33 +121,6 @@ IDENTIFIER_ENDINGS: Final = _normalized_set("id key token handle uuid identifier
 _NUMBER_NAMES: Final = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS: Final = {word: number for number, word in enumerate(_NUMBER_NAMES.split())}
 MULTIPLIERS: Final = {"k": 10**3, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-
-_DIMENSIONS: Final = {
-    "distance length radius range height width depth altitude elevation": "m km cm mm mi mile "
-    "miles meter meters metre metres kilometer kilometers kilometre kilometres foot feet ft inch "
-    "inches yard yards",
-    "duration time timeout interval delay hour minute second day week month period length age "
-    "year": "ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days "
-    "week weeks month months year years",
-    "weight mass quantity amount": "g kg mg lb lbs pound pounds kilogram kilograms gram grams "
-    "ounce ounces oz ton tons",
-    "volume capacity amount quantity fuel": "l ml liter liters litre litres gallon gallons",
-    "size memory storage space limit bandwidth": "kb mb gb tb kib mib gib byte bytes",
-    "temperature": "°c °f celsius fahrenheit kelvin degrees",
-    "percent percentage rate ratio share discount interest tax tip growth": "% percent",
-    "price amount cost budget value salary money income balance fund payment total fee loan "
-    "principal currency spend limit": "$ € £ ¥ usd eur gbp jpy cny inr chf cad aud dollar "
-    "dollars euro euros yen rupees yuan",
-    "speed velocity": "kmh km/h mph m/s kph knots",
-    "power energy": "w kw kwh watt watts",
-    "pressure": "psi bar pa kpa",
-}
-UNIT_WORDS: Final[Mapping[str, Words]] = {
-    unit: normalize_words([*_normalized_set(words), unit])
-    for words, units in _DIMENSIONS.items()
-    for unit in units.split()
-}
-"""By unit in lower case, words of parameters measured in it."""
 
 CURRENCIES: Final = {
     "us dollar": "USD",

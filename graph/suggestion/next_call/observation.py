@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import Any
 
 
@@ -74,9 +76,10 @@ class CallObservation:
         arguments: Number of the value of each argument.
         schema_arguments: Arguments that equal a value of the schema: its position there.
         is_complete: Whether every argument is in one of the two.
-        values: Values of the result.
+        values: Values of the result, by path.
         statements: Statements since the previous call.
-        shapes: Shape of each value that the session sees for the first time.
+        shapes: Shape of each value that the session sees for the first time; their numbers follow
+            one another.
         duration_ms: How long the call took.
         restarts: Whether the session had grown too long and forgot all before this call: values
             are numbered from 0 again.
@@ -96,9 +99,6 @@ class CallObservation:
 
     def to_json(self) -> dict[str, Any]:
         """Serialize; the inverse of `from_json`."""
-        places: dict[str, list[list[Any]]] = {}
-        for value in self.values:
-            places.setdefault(value.path, []).append([value.number, *value.items])
         return {
             "tool": self.tool,
             "read_only": self.is_read_only,
@@ -106,9 +106,10 @@ class CallObservation:
             "arguments": dict(self.arguments),
             "schema_arguments": dict(self.schema_arguments),
             "complete": self.is_complete,
-            "values": places,
+            "places": _write_places(self.values),
             "statements": [_write_statement(said) for said in self.statements],
-            "shapes": {str(number): shape for number, shape in self.shapes.items()},
+            "first": min(self.shapes, default=0),
+            "shapes": [shape for _, shape in sorted(self.shapes.items())],
             "ms": round(self.duration_ms, 1),
             **({"restarts": True} if self.restarts else {}),
         }
@@ -129,13 +130,9 @@ class CallObservation:
                 str(name): int(index) for name, index in document["schema_arguments"].items()
             },
             is_complete=bool(document["complete"]),
-            values=tuple(
-                PlacedValue(str(path), tuple(map(int, items)), int(number))
-                for path, places in document["values"].items()
-                for number, *items in places
-            ),
+            values=tuple(_read_places(document["places"])),
             statements=tuple(_read_statement(said) for said in document["statements"]),
-            shapes={int(number): str(shape) for number, shape in document["shapes"].items()},
+            shapes=dict(enumerate(map(str, document["shapes"]), int(document["first"]))),
             duration_ms=float(document["ms"]),
             restarts=bool(document.get("restarts", False)),
         )
@@ -151,6 +148,40 @@ def split_restarts(calls: Sequence[CallObservation]) -> list[list[CallObservatio
     return parts
 
 
+def _write_places(values: Sequence[PlacedValue]) -> dict[str, list[list[int]]]:
+    """Return by path the numbers of its values, and their positions in each list on the way.
+
+    Each is written as its distance from the one before: values are numbered as they are first
+    seen, so that most distances are alike and a stored observation is small.
+    """
+    by_path: dict[str, list[tuple[int, ...]]] = {}
+    for value in values:
+        by_path.setdefault(value.path, []).append((value.number, *value.items))
+    places: dict[str, list[list[int]]] = {}
+    before = 0
+    for path, rows in sorted(by_path.items(), key=lambda item: item[1][0][0]):
+        numbers, *items = zip(*rows, strict=True)
+        places[path] = [_list_distances(numbers, before), *map(_list_distances, items)]
+        before = numbers[0]
+    return places
+
+
+def _list_distances(column: Sequence[int], start: int = 0) -> list[int]:
+    return [later - earlier for earlier, later in pairwise((start, *column))]
+
+
+def _read_places(places: Mapping[str, Sequence[Sequence[int]]]) -> list[PlacedValue]:
+    """Return the values of a result by path; the inverse of `_write_places`."""
+    values: list[PlacedValue] = []
+    before = 0
+    for path, (distances, *columns) in places.items():
+        numbers = list(accumulate(distances, initial=before))[1:]
+        rows = zip(numbers, *map(accumulate, columns), strict=True)
+        values += [PlacedValue(path, tuple(items), number) for number, *items in rows]
+        before = numbers[0]
+    return sorted(values, key=attrgetter("path"))
+
+
 def _write_statement(said: ObservedStatement) -> dict[str, Any]:
     return {
         "values": [[shape, sorted(near), n] for shape, near, n in said.values],
@@ -161,10 +192,10 @@ def _write_statement(said: ObservedStatement) -> dict[str, Any]:
 
 
 def _read_statement(document: Mapping[str, Any]) -> ObservedStatement:
-    """Read a statement; older ones may lack words, answer and plan, or say more of a value."""
-    values: Sequence[Any] = document["values"]
     return ObservedStatement(
-        values=tuple((str(shape), frozenset(near), int(n)) for shape, near, n, *_ in values),
+        values=tuple(
+            (str(shape), frozenset(near), int(n)) for shape, near, n in document["values"]
+        ),
         schema_words=frozenset(map(str, document.get("words", ()))),
         found={int(tool): float(score) for tool, score in document.get("found", ())},
         planned=tuple(_read_plan(*one) for one in document.get("planned", ())),

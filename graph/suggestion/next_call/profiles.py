@@ -186,7 +186,7 @@ def build_profiles(tools: Iterable[ToolEntry]) -> ToolProfiles:
 
 
 def _read_tool(entry: ToolEntry) -> ToolProfile:
-    schema = normalise(entry.input_schema).schema
+    schema = normalise(entry.input_schema)
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     required = set(schema.get("required", ())) if isinstance(schema, dict) else set()
     parameters = {

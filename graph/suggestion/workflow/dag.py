@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from graph.algorithms.reduction import reduce_transitively
+from graph.algorithms.cycles import reduce_transitively
 from graph.relations import Relation, RelationKind
 from graph.suggestion.binding import bind, instances
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE

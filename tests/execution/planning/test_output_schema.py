@@ -6,8 +6,6 @@ from execution.planning.output_schema import (
     OutputSchema,
     WorkBudget,
     allows_type,
-    resolve_item_schemas,
-    resolve_schemas,
 )
 
 LISTED = {
@@ -37,6 +35,10 @@ LISTED = {
 }
 
 
+def output(schema):
+    return OutputSchema(schema, WorkBudget())
+
+
 @pytest.mark.parametrize(
     "pointer",
     [
@@ -61,7 +63,7 @@ LISTED = {
     ],
 )
 def test_a_pointer_that_the_schema_describes_exists(pointer):
-    assert resolve_schemas(LISTED, pointer)
+    assert output(LISTED).resolve_schemas(pointer)
 
 
 @pytest.mark.parametrize(
@@ -80,23 +82,29 @@ def test_a_pointer_that_the_schema_describes_exists(pointer):
     ],
 )
 def test_a_pointer_that_the_schema_rules_out_does_not_exist(pointer):
-    assert resolve_schemas(LISTED, pointer) == ()
+    assert output(LISTED).resolve_schemas(pointer) == ()
 
 
 def test_the_item_schema_of_a_list_is_returned():
-    assert resolve_item_schemas(LISTED, "/maybe") == ({"type": "integer"},)
-    assert resolve_item_schemas(LISTED, "/any") == ANY_SCHEMA
-    assert resolve_item_schemas(LISTED, "/by_name") == ()
-    assert resolve_item_schemas(LISTED, "/commits")[0]["properties"].keys() == {"sha", "parent"}
+    assert output(LISTED).resolve_item_schemas("/maybe") == ({"type": "integer"},)
+    assert output(LISTED).resolve_item_schemas("/any") == ANY_SCHEMA
+    assert output(LISTED).resolve_item_schemas("/by_name") == ()
+    assert output(LISTED).resolve_item_schemas("/commits")[0]["properties"].keys() == {
+        "sha",
+        "parent",
+    }
 
 
 def test_an_endlessly_recursive_schema_allows_any_pointer():
-    assert resolve_schemas({"properties": {"a": {"$ref": "#/properties/a"}}}, "/a/b") == ANY_SCHEMA
+    assert (
+        output({"properties": {"a": {"$ref": "#/properties/a"}}}).resolve_schemas("/a/b")
+        == ANY_SCHEMA
+    )
 
 
 def test_with_very_many_forms_it_may_be_anything():
     forms = [{"type": "string"}] * (MAX_ALTERNATIVES + 1)
-    assert resolve_schemas({"properties": {"a": {"anyOf": forms}}}, "/a/b") == ANY_SCHEMA
+    assert output({"properties": {"a": {"anyOf": forms}}}).resolve_schemas("/a/b") == ANY_SCHEMA
 
 
 @pytest.mark.parametrize(

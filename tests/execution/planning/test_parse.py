@@ -17,8 +17,7 @@ from execution.planning.parse_task import (
     MAX_PROBLEMS,
     MAX_REFERENCES,
 )
-from execution.workflow import OnError
-from gateway_project.foundation.references import ReferenceTarget, make_reference
+from gateway_project.foundation.references import make_reference
 from tests.execution.workflows import drawn, given, task
 
 KEYS = (
@@ -43,29 +42,6 @@ def problems(value, **more):
 def only_problem(value, **more):
     (problem,) = problems(value, **more)
     return problem
-
-
-def test_a_task_is_parsed_with_all_its_fields():
-    found = parse(
-        given(
-            task("list"),
-            task("first"),
-            task(
-                "each",
-                "first",
-                for_each=make_reference("list", "/ids"),
-                on_error="safe_to_fail",
-                timeout_s=5,
-                who={"$item": "/name"},
-                what=[make_reference("first", "")],
-            ),
-        )
-    ).tasks[2]
-    assert found.for_each == ReferenceTarget(task="list", pointer="/ids")
-    assert found.on_error is OnError.SAFE_TO_FAIL
-    assert found.timeout_s == 5.0
-    assert found.references == ("list", "first")
-    assert found.waits_for == ("first", "list")
 
 
 def test_null_means_an_omitted_field():

@@ -109,16 +109,6 @@ def test_deep_arguments_are_an_error_and_no_crash():
         resolved({"x": value})
 
 
-def test_inserted_values_may_be_deeply_nested():
-    value = 1
-    for _ in range(10_000):
-        value = [value]
-    assert (
-        resolve_references({"x": make_reference("a", "")}, results={"a": value}.__getitem__)["x"]
-        is value
-    )
-
-
 def test_the_same_large_result_over_and_over_is_refused(monkeypatch):
     monkeypatch.setattr(references, "MAX_BYTES", 10_000)
     gave = {"a": "x" * 6_000}

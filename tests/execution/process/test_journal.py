@@ -1,5 +1,4 @@
 import asyncio
-import gc
 import threading
 from uuid import uuid4
 
@@ -176,21 +175,6 @@ async def test_a_cancelled_waiter_does_not_stop_the_write():
     assert len(pen.batches) == 1
 
 
-async def test_an_unawaited_refusal_is_not_an_event_loop_error():
-    complaints, one = [], entry()
-    asyncio.get_running_loop().set_exception_handler(lambda _loop, said: complaints.append(said))
-    journal = DatabaseJournal(lambda _batch: [RunFenced(one.run)])
-    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        gone = group.create_task(journal.record(one))
-        await asyncio.sleep(0)
-        gone.cancel()
-        journal.close()
-        group.create_task(journal.run())
-    del journal, gone, group
-    gc.collect()
-    assert not complaints
-
-
 async def test_releasing_a_run_can_wait_for_its_pending_writes():
     pen, one = Pen(), entry()
     journal = DatabaseJournal(pen)
@@ -206,36 +190,6 @@ async def test_releasing_a_run_can_wait_for_its_pending_writes():
         await settling
         assert pen.batches == [[one]]
         journal.close()
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_many_runs_share_their_commits_and_each_keeps_its_order(sealer):
-    batches = []
-
-    def write(batch):
-        batches.append(len(batch))
-        return writing.write_batch(batch, sealer=sealer, approval_expiry_s=EXPIRY_S)
-
-    journal = DatabaseJournal(write)
-    runs = [(await asyncio.to_thread(_closing, held, sealer, ["a"])).run for _ in range(12)]
-
-    async def carry_out(run):
-        for attempt in range(1, 6):
-            await journal.record(changes(run, change(attempts=attempt), seqs=[attempt + 1]))
-
-    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        group.create_task(journal.run())
-        async with asyncio.TaskGroup() as inner:
-            for run in runs:
-                inner.create_task(carry_out(run))
-        journal.close()
-    assert sum(batches) == 60
-    assert len(batches) < 30
-
-    def check():
-        return [(task_row(run)["attempts"], len(views.load_events(run))) for run in runs]
-
-    assert await asyncio.to_thread(_closing, check) == [(5, 6)] * 12
 
 
 @pytest.mark.django_db(transaction=True)

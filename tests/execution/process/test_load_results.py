@@ -1,6 +1,6 @@
 import pytest
 
-from execution.process import load_results
+from execution.process import held_run
 from execution.running import result_cache
 from execution.store import payloads
 from execution.store.payloads import PayloadKind
@@ -44,7 +44,7 @@ def kept(sealer, **sizes):
 
 async def test_results_of_all_items_are_reduced_to_what_references_use(sealer, read):
     run = await run_in_database_thread(kept, sealer, a=[1, 2], b=[3], c=[4])
-    found = await load_results.load_result_roots(run, ["a", "b"], sealer=sealer)
+    found = await held_run.load_result_roots(run, ["a", "b"], sealer=sealer)
     assert {place: len(root.value["x"]) for place, root in found.items()} == {
         ("a", 0): 1,
         ("a", 1): 2,
@@ -54,17 +54,17 @@ async def test_results_of_all_items_are_reduced_to_what_references_use(sealer, r
 
 
 async def test_results_are_read_in_portions_but_each_one_whole(sealer, read, monkeypatch):
-    monkeypatch.setattr(load_results, "BATCH_BYTES", 10 * KB)
+    monkeypatch.setattr(held_run, "BATCH_BYTES", 10 * KB)
     run = await run_in_database_thread(kept, sealer, a=[4 * KB] * 5 + [40 * KB, 1])
-    assert len(await load_results.load_result_roots(run, ["a"], sealer=sealer)) == 7
+    assert len(await held_run.load_result_roots(run, ["a"], sealer=sealer)) == 7
     assert read == [2, 2, 1, 1, 1]
 
 
 async def test_a_list_that_exceeds_memory_is_not_read_further(sealer, read, monkeypatch):
-    monkeypatch.setattr(load_results, "BATCH_BYTES", 10 * KB)
+    monkeypatch.setattr(held_run, "BATCH_BYTES", 10 * KB)
     monkeypatch.setattr(result_cache, "MAX_BYTES", 20 * KB)
     run = await run_in_database_thread(kept, sealer, a=[KB], huge=[8 * KB] * 100, z=[KB])
-    found = await load_results.load_result_roots(run, ["a", "huge", "z"], sealer=sealer)
+    found = await held_run.load_result_roots(run, ["a", "huge", "z"], sealer=sealer)
     assert {task for task, _ in found} == {"a", "huge", "z"}
     assert [root.size_bytes > 20 * KB for (task, _), root in found.items() if task == "huge"] == [
         True

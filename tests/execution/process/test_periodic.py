@@ -5,7 +5,7 @@ import django.db
 import pytest
 from structlog.testing import capture_logs
 
-from execution.process.periodic import repeat_every
+from execution.process.watchers import repeat_every
 from execution.run_dependencies import RunsUnavailable
 from tests.patience import PATIENCE_S
 

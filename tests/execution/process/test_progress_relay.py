@@ -32,17 +32,6 @@ async def test_only_the_newest_report_of_each_call_is_delivered():
         assert await taken(beside) == newest
 
 
-async def test_reports_without_listeners_are_dropped():
-    told = ProgressRelay()
-    told.publish(RUN, "a", -1, 1.0, None, None)
-    with told.listen(RUN) as inbox:
-        waiting = asyncio.create_task(inbox.take())
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        told.publish(RUN, "a", -1, 2.0, None, None)
-        assert [report.progress for report in await waiting] == [2.0]
-
-
 async def test_pending_reports_are_bounded():
     told = ProgressRelay()
     with told.listen(RUN) as inbox:

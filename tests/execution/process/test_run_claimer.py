@@ -4,9 +4,8 @@ from collections import Counter
 import pytest
 
 from execution.process import run_claimer
-from execution.process.held_run import HeldRun
+from execution.process.held_run import HeldRun, RunJournal
 from execution.process.run_claimer import RunClaimer
-from execution.process.run_journal import RunJournal
 from execution.process.watchers import RunWatchers
 from execution.store import claimable_runs
 from execution.store.claimable_runs import ClaimableRun

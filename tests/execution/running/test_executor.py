@@ -83,20 +83,6 @@ async def test_a_call_is_started_once_however_often_it_is_requested():
     assert await state.begin_call(("gone", -1), NOW) is None
 
 
-async def test_tasks_that_wait_for_one_another_are_called_by_one_task_of_the_loop():
-    chain = [{"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]}]
-    _, tools = run_of(*chain, {"id": "d", "depends_on": ["c"]}, {"id": "e", "depends_on": ["c"]})
-    made_by = {}
-
-    def noted(call):
-        made_by[call.task] = asyncio.current_task()
-
-    tools.answers.update(dict.fromkeys("abcde", noted))
-    assert await finish(tools) is RunStatus.SUCCEEDED
-    assert made_by["a"] is made_by["b"] is made_by["c"]
-    assert len({made_by[task] for task in "cde"}) == 3, "what may run at once does"
-
-
 async def test_a_run_accepts_commands_while_a_finished_call_is_processed():
     chain = [{"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]}]
     recorded, tools = run_of({"id": "a"}, *chain, gates={"b": asyncio.Event()})

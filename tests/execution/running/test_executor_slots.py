@@ -81,21 +81,6 @@ async def test_hanging_calls_leave_a_slot_for_other_callers():
     assert limits.taken_count == 0
 
 
-async def test_a_slot_freed_by_a_caller_holding_all_goes_to_another_caller():
-    limits, gate = CallSlots(total=64, per_server=2), asyncio.Event()
-    tasks = [{"id": f"t{n}", "tool": "s:x"} for n in range(5)]
-    _, tools = run_of(*tasks, gates={task["id"]: gate for task in tasks})
-    hog = asyncio.create_task(tools.execution(call_slots=limits, slot_group="ann").run())
-    await until(lambda: len(tools.calls) == 2)
-    _, others = run_of(*tasks)
-    other = asyncio.create_task(finish(others, call_slots=limits, slot_group="bob"))
-    await until(lambda: limits.waiting_count == 2)
-    gate.set()
-    assert await other is RunStatus.SUCCEEDED
-    assert await hog is RunStatus.SUCCEEDED
-    assert tools.most_at_once == others.most_at_once + 1 == 2
-
-
 async def test_runs_of_one_caller_share_its_slots():
     limits, gate = CallSlots(total=64, per_server=2), asyncio.Event()
     runs, calls = [], []

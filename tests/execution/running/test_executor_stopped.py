@@ -15,28 +15,6 @@ from tests.patience import PATIENCE_S
 SKIPPED, SUCCEEDED = TaskStatus.SKIPPED, TaskStatus.SUCCEEDED
 
 
-async def test_a_pause_finishes_calls_in_flight_and_starts_no_others():
-    gate = asyncio.Event()
-    recorded, tools = run_of({"id": "a"}, {"id": "b", "depends_on": ["a"]}, gates={"a": gate})
-    execution = tools.execution()
-    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-        ending = group.create_task(execution.run())
-        await tools.started.wait()
-        execution.pause(command=3)
-        await until(lambda: recorded.status is RunStatus.PAUSED)
-        assert not ending.done()
-        gate.set()
-    assert ending.result() is RunStatus.PAUSED
-    assert (recorded.stands("a"), recorded.stands("b")) == (SUCCEEDED, TaskStatus.PENDING)
-    assert recorded.applied == {3: "done"}
-    again = tools.execution()
-    again.resume(command=4)
-    async with asyncio.timeout(PATIENCE_S):
-        assert await again.run() is RunStatus.SUCCEEDED
-    assert recorded.applied == {3: "done", 4: "done"}
-    assert recorded.kinds().count("run_paused") == recorded.kinds().count("run_resumed") == 1
-
-
 async def test_a_resting_run_stays_so_until_a_command():
     recorded, tools = run_of({"id": "a"})
     execution = tools.execution()

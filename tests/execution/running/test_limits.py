@@ -16,34 +16,6 @@ def waits(limits, server, holder, granted, name):
     return limits.request_slot(server, holder, lambda: granted.append(name))
 
 
-def test_the_longest_waiting_request_of_a_caller_comes_first(granted):
-    limits, ann = CallSlots(total=2, per_server=1), SlotHolder()
-    assert limits.try_take("a", ann)
-    assert limits.try_take("b", ann)
-    for name in ("a1", "a2", "c1", "b1"):
-        waits(limits, name[0], ann, granted, name)
-    limits.release_slot("b", ann)
-    assert granted == ["c1"], "a is full, and c has waited longer than b"
-    limits.release_slot("c", ann)
-    limits.release_slot("a", ann)
-    assert granted == ["c1", "b1", "a1"]
-
-
-def test_a_slot_goes_to_the_caller_with_fewest_slots_there_then_first_come(granted):
-    limits = CallSlots(total=9, per_server=3)
-    ann, bob, cyd = (limits.join(name) for name in ("ann", "bob", "cyd"))
-    assert [limits.try_take("a", who) for who in (ann, ann, bob)] == [True, True, True]
-    for holder, name in ((ann, "ann"), (bob, "bob"), (bob, "bob again")):
-        assert waits(limits, "a", holder, granted, name) is not None
-    limits.release_slot("a", bob)
-    assert granted == ["bob"], "ann came first, and holds two"
-    limits.release_slot("a", ann)
-    assert granted == ["bob", "ann"], "each holds one, and ann came first"
-    waits(limits, "a", cyd, granted, "cyd")
-    limits.release_slot("a", ann)
-    assert granted == ["bob", "ann", "cyd"], "bob came first, and holds one"
-
-
 def test_the_caller_with_fewest_slots_in_total_comes_first(granted):
     limits, ann, bob = CallSlots(total=3, per_server=3), SlotHolder(), SlotHolder()
     assert [limits.try_take(*one) for one in (("a", ann), ("b", ann), ("c", bob))] == [True] * 3

@@ -1,5 +1,5 @@
-from execution.running import next_layer
-from execution.speculation.next_layer import make_calls
+from execution.process.run_holder import make_calls
+from execution.running import executor
 from execution.status import RunStatus
 from execution.workflow import OnError
 from tests.execution.recorded_run import finish, ref, run_of
@@ -16,30 +16,15 @@ def layered(*tasks, **values):
     return run_of(*tasks, per_layer_validation=True, **values)
 
 
-async def test_at_a_decision_point_the_calls_of_the_next_layer_are_known():
-    _, tools = layered(
-        {"id": "a"},
-        {"id": "b", "arguments": {"id": ref("a", "/id"), "n": 1}},
-        {"id": "c", "depends_on": ["a"]},
-        {"id": "d", "depends_on": ["c"]},
-        answers={"a": {"id": "x7"}},
-    )
-    upcoming = await rest(tools)
-    assert [(task.id, arguments) for task, arguments in upcoming] == [
-        ("b", {"id": "x7", "n": 1}),
-        ("c", {}),
-    ]
-
-
 async def test_each_item_of_a_list_is_a_call_up_to_a_limit():
-    rows = [{"id": number} for number in range(next_layer.MAX_CALLS + 1)]
+    rows = [{"id": number} for number in range(executor.MAX_CALLS + 1)]
     _, tools = layered(
         {"id": "list"},
         {"id": "each", "for_each": ref("list", "/rows"), "arguments": {"id": {"$item": "/id"}}},
         answers={"list": {"rows": rows}},
     )
     upcoming = await rest(tools)
-    assert [arguments["id"] for _, arguments in upcoming] == list(range(next_layer.MAX_CALLS))
+    assert [arguments["id"] for _, arguments in upcoming] == list(range(executor.MAX_CALLS))
 
 
 async def test_what_cannot_be_resolved_is_left_to_the_run():

@@ -40,17 +40,6 @@ async def test_a_result_beyond_the_memory_limit_fails_the_referencing_task(monke
     assert shown(execution)._total_size == 0
 
 
-async def test_memory_is_freed_once_a_result_is_unreferenced(monkeypatch):
-    monkeypatch.setattr(result_cache, "MAX_BYTES", 3_000)
-    chain = [{"id": "t0"}]
-    chain += [{"id": f"t{n}", "arguments": {"x": ref(f"t{n - 1}")}} for n in range(1, 9)]
-    # Each is dropped as the next has ended, so two are there at a time.
-    _, tools = run_of(*chain, answers={f"t{n}": says("x" * 1_000) for n in range(9)})
-    execution = tools.execution()
-    assert await finish(execution) is RunStatus.SUCCEEDED
-    assert shown(execution)._total_size == 0
-
-
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_the_items_of_a_list_count_together(monkeypatch, restarts):
     monkeypatch.setattr(result_cache, "MAX_BYTES", 9_000)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import django.db
 
 from execution.call_outcome import SpeculationForm
-from execution.speculation.allowance import Allowance, AllowanceDependencies
+from execution.speculation.allowance import Allowance
 from execution.speculation.calls import SpeculationEnd, SpeculationRefused
 from execution.speculation.limits import DEFAULT_CALLS_PER_MINUTE, ServerLimits
 from tests.execution.speculation_setup import ANN, known_server, known_tool, planned_call, rules
@@ -32,12 +32,10 @@ class World:
         self.now, self.left, self.settled, self.away = 100.0, dollars, [], False
         self.limits = limits or {}
         self.allowance = Allowance(
-            AllowanceDependencies(
-                catalogue=lambda: CATALOGUE,
-                load_limits=self.load,
-                reserve_money=self.reserve,
-                settle_money=self.settle,
-            ),
+            catalogue=lambda: CATALOGUE,
+            load_limits=self.load,
+            reserve_money=self.reserve,
+            settle_money=self.settle,
             clock=lambda: self.now,
         )
 

@@ -11,7 +11,7 @@ import pytest
 
 from execution.call_outcome import SpeculationForm
 from execution.speculation import waste_budget
-from execution.speculation.allowance import Allowance, AllowanceDependencies
+from execution.speculation.allowance import Allowance
 from execution.speculation.dependencies import SpeculatorDependencies
 from execution.speculation.limits import ServerLimits
 from execution.speculation.provenance import STATED, UNKNOWN, Provenance, ProvenanceKind
@@ -69,12 +69,10 @@ class Engine:
             rules.catalogue.servers, ServerLimits(waste=waste, calls_per_minute=PLENTY)
         )
         self.allowance = Allowance(
-            AllowanceDependencies(
-                catalogue=lambda: self.rules.catalogue,
-                load_limits=self._load,
-                reserve_money=self._refuse,
-                settle_money=self._refuse,
-            )
+            catalogue=lambda: self.rules.catalogue,
+            load_limits=self._load,
+            reserve_money=self._refuse,
+            settle_money=self._refuse,
         )
         self.speculator = Speculator(
             SpeculatorDependencies(

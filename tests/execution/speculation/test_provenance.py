@@ -317,14 +317,3 @@ def test_alternatives_of_alternatives_do_not_multiply_and_hide_nothing():
     assert [one.problem for one in found] == [
         "takes a place or a text, which only the client may state"
     ]
-
-
-def test_a_format_that_is_no_text_says_nothing():
-    found = find_steering_values(
-        {"id": "A1"},
-        {"": OWN},
-        input_schema={"properties": {"id": {"format": ["uri"]}}},
-        server="github",
-        is_closed_world=False,
-    )
-    assert found == ()

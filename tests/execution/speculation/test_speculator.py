@@ -9,7 +9,7 @@ from execution.call_errors import DeadlineExceeded
 from execution.call_outcome import SpeculationForm
 from execution.speculation import results
 from execution.speculation.calls import SpeculationRefused
-from execution.speculation.server_load import (
+from execution.speculation.in_flight import (
     FIRST_PAUSE_S,
     MAX_FAILURES,
     MIN_ALONE,

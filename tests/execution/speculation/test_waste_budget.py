@@ -8,7 +8,6 @@ from execution.speculation.waste_budget import (
     MAX_THRESHOLD,
     MIN_THRESHOLD,
     WasteBudget,
-    default_threshold,
     rank_dispatch,
 )
 
@@ -33,20 +32,6 @@ def test_a_sure_call_is_dispatched_whatever_was_wasted():
 
     assert budget.admits(0.9, 0.9)
     assert not budget.admits(0.4, 0.4)
-
-
-def test_unused_dispatches_raise_the_threshold_and_used_ones_lower_it():
-    budget = WasteBudget(0.5)
-
-    budget.record_dispatch(0.5)
-    budget.record_outcome(0.5, was_used=False)
-    raised = budget.threshold
-    budget.record_dispatch(0.5)
-    budget.record_outcome(0.5, was_used=True)
-
-    assert raised > default_threshold(0.5)
-    assert budget.threshold < raised
-    assert (budget.dispatched, budget.wasted) == (2, 1)
 
 
 def test_the_threshold_stays_within_bounds():

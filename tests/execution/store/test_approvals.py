@@ -11,7 +11,6 @@ from execution.models import Approval, Payload
 from execution.status import RunStatus
 from execution.store import approvals, runs
 from execution.store.approvals import ApprovalNotPending, UnknownApproval
-from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from tests.execution.asking import late, waiting
 from tests.execution.stored import ADMIN, asked, ended, held, new, row
@@ -38,15 +37,6 @@ def test_a_decision_records_who_decided_when_and_how(sealer, approve, status):
     assert (approval.decided_by, approval.decided_via) == ("ann", "command")
     assert abs(approval.decided_at - timezone.now()) < timedelta(minutes=1)
     assert (decided.run, decided.task, decided.tool) == (approval.run_id, "a", "s:a")
-
-
-def test_the_owner_of_a_run_is_notified_of_a_decision(sealer, monkeypatch):
-    told = []
-    monkeypatch.setattr(notify, "send_notification", lambda *said: told.append(said))
-    approval = waiting(sealer)
-    told.clear()
-    decide(approval)
-    assert told == [(notify.RUN_WORK, str(approval.run_id))]
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "used", "expired", "withdrawn"])

@@ -37,30 +37,6 @@ def test_ending_a_run_claims_no_outcome_for_calls_in_flight():
     assert (end.status, end.error_code, end.epoch) == (RunStatus.FAILED, "sealed", 4)
 
 
-def test_a_lost_call_due_for_repetition_becomes_unknown_not_skipped():
-    seized = SeizedRun(
-        run=uuid.uuid4(),
-        epoch=4,
-        last_seq=9,
-        tasks={
-            ("again", -1): TaskSnapshot(status=T.PENDING, attempts=1),
-            ("asked", -1): TaskSnapshot(status=T.WAITING_APPROVAL, attempts=1),
-            ("list", -1): TaskSnapshot(status=T.PENDING),
-            ("list", 0): TaskSnapshot(status=T.PENDING, attempts=1),
-            ("list", 1): TaskSnapshot(status=T.PENDING),
-        },
-    )
-    end = closing.build_closing_changes(seized, code="sealed", error="no key", at=AT)
-    assert [(one.task, one.item, one.status) for one in end.tasks] == [
-        ("again", -1, T.UNKNOWN),
-        ("asked", -1, T.UNKNOWN),
-        ("list", -1, T.UNKNOWN),
-        ("list", 0, T.UNKNOWN),
-        ("list", 1, T.SKIPPED),
-    ]
-    assert [one.kind for one in end.events[:4]] == ["task_unknown"] * 4
-
-
 @pytest.mark.django_db
 def test_a_lost_call_due_for_repetition_is_unknown_after_its_run_ends(sealer):
     run = stored.held(sealer, ["a", "b"]).run

@@ -1,12 +1,11 @@
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from execution.models import SpeculationControl, SpeculationGrant
 from execution.speculation.rules import GrantedDefinition
 from execution.store import grants
-from gateway_project.foundation import notify
 from tests.factories import SEEN_AT, TeamFactory, ToolFactory
 
 pytestmark = pytest.mark.django_db
@@ -65,18 +64,6 @@ def test_a_tool_has_one_grant_in_force_for_a_team_and_one_for_everybody():
     row.pk = None
     with pytest.raises(IntegrityError), transaction.atomic():
         row.save()
-
-
-def test_each_change_of_a_grant_notifies_of_the_catalogue():
-    tool = ToolFactory()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT tgname FROM pg_trigger WHERE tgrelid = 'execution_speculationgrant'::regclass "
-            "AND tgfoid = 'tools_notify_catalogue'::regproc"
-        )
-        assert cursor.fetchall() == [("notify_catalogue",)]
-    assert notify.CATALOGUE == "foregate_catalogue"
-    add(granted(tool))
 
 
 def test_the_switch_is_on_at_first_and_off_without_its_row():

@@ -1,6 +1,5 @@
 import pytest
 from cryptography.fernet import Fernet
-from django.db import connection
 
 from execution.store import payloads
 from execution.store.payloads import PayloadKind
@@ -46,13 +45,3 @@ def test_a_payload_replaces_an_earlier_one_in_the_same_batch(sealer):
     payloads.insert_payloads(sealed[1:])
     places = [("a", -1), ("b", -1)]
     assert payloads.load_results(run, places, sealer=sealer) == {("a", -1): {"n": 2}}
-
-
-@pytest.mark.django_db
-def test_sealed_payloads_are_not_compressed_by_the_database(sealer):
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT attstorage FROM pg_attribute WHERE attrelid = 'execution_payload'::regclass"
-            " AND attname = 'content'"
-        )
-        assert cursor.fetchone() == ("e",)

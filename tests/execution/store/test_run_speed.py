@@ -52,12 +52,3 @@ def test_runs_that_say_nothing_are_left_out(sealer):
     timed(sealer, 900.0, 800.0)
     assert speed(since=START + timedelta(seconds=2)).runs == 0
     assert speed().runs == 1
-
-
-def test_the_items_of_a_list_count_and_their_sum_does_not(sealer):
-    run = timed(sealer, 900.0, 500.0)
-    for item in (0, 1):
-        TaskRun.objects.create(
-            run_id=run, task="t0", item=item, position=0, tool="s:t0", duration_ms=450.0
-        )
-    assert speed().task_ms == 1_400.0

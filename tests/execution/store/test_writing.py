@@ -3,7 +3,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import uuid4
 
-import psycopg
 import pytest
 from django.db import DataError, connection, connections
 from django.test.utils import CaptureQueriesContext
@@ -64,24 +63,6 @@ def test_entries_of_one_run_in_one_batch_keep_their_order(sealer):
     assert (stands["status"], stands["started_at"], stands["attempts"]) == ("succeeded", AT, 1)
     assert task_row(run, "b")["status"] == "running"
     assert seqs(run) == [1, 2, 3, 4]
-
-
-def test_many_runs_are_written_by_one_transaction_of_few_statements(sealer, monkeypatch):
-    made = [held(sealer).run for _ in range(40)]
-    batch = [
-        changes(run, change(attempts=1), change("b", "succeeded", result={"n": 1}), seqs=[2])
-        for run in made
-    ]
-    asked_for, execute = [], psycopg.Cursor.execute
-
-    def counted(cursor, statement, *args, **named):
-        asked_for.append(statement)
-        return execute(cursor, statement, *args, **named)
-
-    monkeypatch.setattr(psycopg.Cursor, "execute", counted)
-    write(sealer, *batch)
-    assert 4 < len(asked_for) < 12  # the savepoint of the test included
-    assert {task_row(run)["status"] for run in made} == {"running"}
 
 
 def test_a_stale_epoch_is_fenced_while_the_rest_of_the_batch_is_written(sealer):

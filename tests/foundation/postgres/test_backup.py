@@ -38,7 +38,7 @@ def kept(database: None, django_db_blocker: DjangoDbBlocker, tmp_path: Path) -> 
     """A backup with one group, and a database that has since got another in its place."""
     with django_db_blocker.unblock():
         groups("saved")
-        saved = create_backup(tmp_path / "kept.backup", using=ALIAS).path
+        saved = create_backup(tmp_path / "kept.backup", using=ALIAS)
         groups("later")
         yield saved
 
@@ -85,14 +85,13 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, 
 def test_a_restore_replaces_all_data_with_the_backup(kept: Path) -> None:
     done = restored(kept, using=ALIAS)
     assert stored() == ["saved"]
-    assert done.size_bytes == kept.stat().st_size
     assert done.migrated == ()
     assert query("SELECT nextval(pg_get_serial_sequence('auth_group', 'id')) > 1") == [(True,)]
 
 
 def test_a_restored_database_can_be_saved_and_restored_again(kept: Path) -> None:
     restored(kept, using=ALIAS)
-    again = create_backup(kept.with_name("again"), using=ALIAS).path
+    again = create_backup(kept.with_name("again"), using=ALIAS)
     groups()
     restored(again, using=ALIAS)
     assert stored() == ["saved"]
@@ -114,7 +113,7 @@ def test_another_client_continues_during_a_restore(kept: Path) -> None:
 def back_up_without_sessions(path: Path) -> Path:
     """Back up a database that lacks a migration, and bring it up to date again."""
     call_command("migrate", "sessions", "zero", database=ALIAS, verbosity=0)
-    saved = create_backup(path, using=ALIAS).path
+    saved = create_backup(path, using=ALIAS)
     call_command("migrate", "sessions", database=ALIAS, verbosity=0)
     return saved
 
@@ -158,7 +157,7 @@ def test_nothing_is_replaced_that_cannot_be_saved(kept: Path) -> None:
 
 def test_a_backup_of_a_newer_version_is_refused(kept: Path) -> None:
     query("INSERT INTO django_migrations (app, name, applied) VALUES ('auth', '9999_x', now())")
-    newer = create_backup(kept.with_name("newer"), using=ALIAS).path
+    newer = create_backup(kept.with_name("newer"), using=ALIAS)
     query("DELETE FROM django_migrations WHERE name = '9999_x'")
     with pytest.raises(BackupError, match=r"newer Foregate \(it has auth\.9999_x\): upgrade"):
         restored(newer, using=ALIAS)
@@ -286,7 +285,7 @@ def test_a_backup_of_another_schema_is_refused(kept: Path) -> None:
 
 def test_a_backup_that_lacks_a_column_changes_nothing(kept: Path) -> None:
     query("ALTER TABLE auth_user RENAME COLUMN email TO mail")
-    broken = create_backup(kept.with_name("broken"), using=ALIAS).path
+    broken = create_backup(kept.with_name("broken"), using=ALIAS)
     query("ALTER TABLE auth_user RENAME COLUMN mail TO email")
     with pytest.raises(BackupError, match=r"lacks auth_user\.email .*nothing was changed"):
         restored(broken)

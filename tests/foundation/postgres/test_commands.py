@@ -33,8 +33,6 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     ) -> RestoreResult:
         done.append(path)
         return RestoreResult(
-            path=path,
-            size_bytes=7,
             migrated=("tools.0002_more",),
             replaced=keep_in,
             held_runs=2,
@@ -66,24 +64,26 @@ def test_backup_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_restore_says_what_it_did(
-    restored: list[Path], capsys: pytest.CaptureFixture[str]
+    restored: list[Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    said = run("restore", "/x", "--yes")
-    assert "Restored /x" in said
+    file = tmp_path / "x"
+    file.write_bytes(b"1234567")
+    said = run("restore", str(file), "--yes")
+    assert f"Restored {file}" in said
     assert "tools.0002_more" in said
     assert f"Saved what it replaced to {settings.FOREGATE.home / 'backups'}" in said
     assert "Paused its open runs (2)" in said
     assert "withdraw again what was withdrawn since" in said
     assert "Warning: no sealing key\nWarning: no payloads key" in capsys.readouterr().err
-    assert json.loads(run("restore", "/x", "--yes", "--no-backup", "--json")) == {
-        "path": "/x",
+    assert json.loads(run("restore", str(file), "--yes", "--no-backup", "--json")) == {
+        "path": str(file),
         "size_bytes": 7,
         "migrated": ["tools.0002_more"],
         "replaced": None,
         "held_runs": 2,
         "warnings": ["no sealing key", "no payloads key"],
     }
-    assert restored == [Path("/x"), Path("/x")]
+    assert restored == [file, file]
 
 
 def test_restore_without_a_terminal_needs_yes(

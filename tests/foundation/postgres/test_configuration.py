@@ -71,14 +71,6 @@ def test_syncs_the_whole_disk_at_once_where_the_system_can(
     assert configuration._build_settings().get("recovery_init_sync_method") == expected
 
 
-def test_the_command_line_fixes_what_keeps_the_server_private(cluster: Cluster) -> None:
-    words = configuration.build_command(cluster, "/programs")
-    assert words[:3] == ["/programs/bin/postgres", "-D", cluster.data_folder]
-    assert "listen_addresses=" in words
-    assert "unix_socket_permissions=0700" in words
-    assert f'unix_socket_directories="{cluster.socket_folder}"' in words
-
-
 def test_configuration_that_cannot_be_written_is_named(cluster: Cluster) -> None:
     with pytest.raises(ServerError, match=r"postgresql\.conf: No such file"):
         configuration.write_configuration(cluster)

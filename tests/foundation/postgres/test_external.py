@@ -166,7 +166,7 @@ def test_is_migrated_saved_and_restored_like_the_embedded_one(
     alias = connect()
     assert migrate.migrate_once(using=alias)
     query("INSERT INTO auth_group (name) VALUES ('saved')", using=alias)
-    saved = create_backup(tmp_path / "one.backup", using=alias).path
+    saved = create_backup(tmp_path / "one.backup", using=alias)
     query("TRUNCATE auth_group CASCADE", using=alias)
     restore.restore_backup(
         saved, keep_in=tmp_path, at=datetime(2026, 11, 28, tzinfo=UTC), using=alias

@@ -56,18 +56,6 @@ def test_says_in_one_line_what_to_do(driver: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "place"),
-    [
-        ({"host": "/run/pg", "port": "5432"}, "/run/pg:5432"),
-        ({"host": "h"}, "at h:"),
-        ({}, "the default socket"),
-    ],
-)
-def test_names_the_place_as_it_was_given(parameters: dict[str, str], place: str) -> None:
-    assert place in failures.explain_failure(Exception("odd"), parameters)
-
-
-@pytest.mark.parametrize(
     ("server", "installed", "available", "said"),
     [
         (180004, "0.8.5", "0.8.5", None),

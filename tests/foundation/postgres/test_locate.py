@@ -30,14 +30,6 @@ def as_user(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("as_user")
-def test_an_ordinary_users_database_is_in_its_own_home(tmp_path: Path) -> None:
-    found = locate(tmp_path)
-    assert found.base == str(tmp_path / "postgres")
-    assert found.server == found.keeper
-    assert found.server.name == SOMEBODY.pw_name
-
-
-@pytest.mark.usefixtures("as_user")
 def test_two_paths_to_one_home_share_a_database(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "home")
@@ -59,26 +51,6 @@ def test_a_user_without_a_passwd_entry_gets_instructions(
     monkeypatch.setattr(module.os, "geteuid", lambda: 987_654)
     with pytest.raises(ServerError, match=r"user id 987654 .*useradd"):
         locate(tmp_path)
-
-
-@pytest.mark.usefixtures("as_root")
-def test_roots_database_runs_as_another_user_in_a_home_open_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "is_reachable", lambda path, account: True)
-    found = locate(tmp_path)
-    assert found.base == str(tmp_path / "postgres")
-    assert (found.keeper.uid, found.server.uid) == (0, SOMEBODY.pw_uid)
-
-
-@pytest.mark.usefixtures("as_root")
-def test_roots_database_lies_elsewhere_if_its_home_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "is_reachable", lambda path, account: False)
-    one, two = locate(tmp_path / "one"), locate(tmp_path / "two")
-    assert os.path.dirname(one.base) == str(tmp_path / "system")
-    assert one.base != two.base
 
 
 @pytest.mark.usefixtures("as_root")

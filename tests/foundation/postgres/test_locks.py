@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from gateway_project.foundation.postgres import locks
 from tests.foundation.postgres import processes
 from tests.foundation.postgres.processes import ROOT
-from tests.patience import PATIENCE_S
 
 
 @contextmanager
@@ -63,15 +61,6 @@ def test_a_killed_holder_releases_the_lock(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         assert locks.is_free(str(path))
-
-
-def test_waits_for_its_turn(path: str) -> None:
-    held = locks.acquire(path)
-    assert held is not None
-    threading.Timer(0.05, os.close, [held]).start()
-    turn = locks.acquire(path, wait_s=PATIENCE_S)
-    assert turn is not None
-    os.close(turn)
 
 
 def test_checking_an_unused_lock_reports_it_free_and_creates_nothing(path: str) -> None:
@@ -138,11 +127,3 @@ def test_files_created_by_root_belong_to_the_given_user(path: str) -> None:
         pytest.skip("only root gives files away")
     os.close(locks.acquire(path, uid=65_534) or 0)
     assert os.stat(path).st_uid == 65_534
-
-
-def test_a_log_is_appended_to(path: str) -> None:
-    for line in (b"one\n", b"two\n"):
-        descriptor = locks.open_log(path, os.getuid())
-        os.write(descriptor, line)
-        os.close(descriptor)
-    assert Path(path).read_bytes() == b"one\ntwo\n"

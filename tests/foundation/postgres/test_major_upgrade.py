@@ -186,7 +186,7 @@ def test_a_start_ends_a_move_that_was_killed_between_its_last_steps(
 
     monkeypatch.setattr(major_upgrade.os, "rename", die)
     with pytest.raises(KeyboardInterrupt):
-        major_upgrade.move_data(cluster, programs=None)
+        major_upgrade.move_data(cluster, OLD, programs=None)
     monkeypatch.undo()
     assert not Path(cluster.data_folder).exists()
     assert read_stored(cluster._replace(linger_s=0.0))[0] == (binaries.MAJOR,)
@@ -215,8 +215,8 @@ def test_a_database_in_use_is_not_moved(cluster: Cluster) -> None:
 def test_settings_that_the_version_does_not_know_are_left_behind(cluster: Cluster) -> None:
     with connected(with_older_programs(cluster)):
         query("ALTER SYSTEM SET old_snapshot_threshold = '1h'")  # gone since 17
-    moved = major_upgrade.move_data(cluster, programs=None)
-    assert any("old_snapshot_threshold" in note for note in moved.notes)
+    notes = major_upgrade.move_data(cluster, OLD, programs=None)
+    assert any("old_snapshot_threshold" in note for note in notes)
     assert read_stored(cluster._replace(linger_s=0.0))[0] == (binaries.MAJOR,)
 
 
@@ -225,11 +225,11 @@ def test_programs_that_are_not_there_are_asked_for(
 ) -> None:
     monkeypatch.setattr(binaries, "OLDER_FOLDERS", ())
     with pytest.raises(ServerError, match="--old-programs FOLDER"):
-        major_upgrade.move_data(cluster, programs=None)
+        major_upgrade.move_data(cluster, OLD, programs=None)
     with pytest.raises(ServerError, match="no bin/postgres that runs"):
-        major_upgrade.move_data(cluster, programs=str(tmp_path))
+        major_upgrade.move_data(cluster, OLD, programs=str(tmp_path))
     with pytest.raises(ServerError, match="has PostgreSQL 18: name the folder of PostgreSQL 16"):
-        major_upgrade.move_data(cluster, programs=binaries.find_programs())
+        major_upgrade.move_data(cluster, OLD, programs=binaries.find_programs())
 
 
 def test_others_are_told_to_wait_meanwhile(cluster: Cluster, user: Callable[..., User]) -> None:

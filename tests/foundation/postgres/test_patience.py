@@ -39,14 +39,6 @@ def test_the_steps_of_a_wait_share_its_limit(clock: Clock) -> None:
         assert patience.begin_wait(60.0) == 0.0
 
 
-def test_a_wait_after_an_answer_has_a_limit_of_its_own(clock: Clock) -> None:
-    with patience.limit_wait(5.0):
-        patience.begin_wait(60.0)
-        patience.end_wait()
-        clock.now += 30.0
-        assert patience.begin_wait(60.0) == 5.0
-
-
 async def test_a_task_that_outlives_the_work_is_no_longer_limited() -> None:
     is_over = asyncio.Event()
 

@@ -28,16 +28,6 @@ def test_reads_the_process_number(
     assert pidfile.read_pid(cluster) == pid
 
 
-@pytest.mark.parametrize(
-    ("status", "unready"), [("starting", True), ("stopping", True), ("ready", False)]
-)
-def test_reports_when_connections_would_be_refused(
-    cluster: Cluster, file: Path, status: str, *, unready: bool
-) -> None:
-    file.write_text(LINES.replace("STATUS", status))
-    assert pidfile.is_starting(cluster) is unready
-
-
 def test_a_partially_written_file_yields_nothing(cluster: Cluster, file: Path) -> None:
     file.write_text("4711\n/data\n")
     assert not pidfile.is_starting(cluster)

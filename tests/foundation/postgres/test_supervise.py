@@ -1,5 +1,6 @@
 """What a process that uses the database goes through, with real keepers and servers."""
 
+import contextlib
 import os
 import sys
 import threading
@@ -11,7 +12,6 @@ import pytest
 from gateway_project.foundation.postgres import folders, locks, patience, supervise
 from gateway_project.foundation.postgres.cluster import Cluster, ServerError
 from tests.foundation.postgres import processes
-from tests.patience import PATIENCE_S
 
 
 def test_starts_a_stopped_server_and_leaves_a_running_one(cluster: Cluster) -> None:
@@ -35,62 +35,43 @@ def test_leaves_no_child_behind_and_no_descriptor_in_the_keeper(warm: Cluster) -
 
 def test_a_killed_keeper_is_replaced_again_and_again(warm: Cluster) -> None:
     supervise.ensure_running(warm)
-    server, keeper = processes.postmaster_of(warm), processes.keeper_of(warm)
+    server = processes.postmaster_of(warm)
     for _ in range(2):
-        keeper = _kill_and_await_another(warm, keeper, keeper)
+        keeper = processes.keeper_of(warm)
+        _kill(warm, keeper)
+        processes.until(lambda: not locks.is_free(warm.keeper_lock))
+    assert processes.keeper_of(warm) != keeper
     assert processes.postmaster_of(warm) == server
 
 
-def test_a_keeper_killed_with_its_guard_is_replaced_by_an_idle_user(
-    warm: Cluster,
-) -> None:
+def test_a_keeper_killed_with_its_guard_is_replaced_by_the_next_user(warm: Cluster) -> None:
     supervise.ensure_running(warm)
     server, keeper = processes.postmaster_of(warm), processes.keeper_of(warm)
-    for _ in range(2):
-        keeper = _kill_and_await_another(warm, keeper, processes.guard_of(keeper), keeper)
+    _kill(warm, processes.guard_of(keeper), keeper)
+    supervise.ensure_running(warm)
+    assert processes.keeper_of(warm) != keeper
     assert processes.postmaster_of(warm) == server
 
 
-def _kill_and_await_another(
-    cluster: Cluster, keeper: processes.psutil.Process, *victims: processes.psutil.Process
-) -> processes.psutil.Process:
-    for victim in victims:
-        victim.kill()
-    processes.until(lambda: keeper not in processes.of(cluster))
-    processes.until(lambda: not locks.is_free(cluster.keeper_lock))
-    return processes.keeper_of(cluster)
-
-
-def test_a_keeper_that_was_asked_to_stop_is_not_replaced(warm: Cluster) -> None:
+def test_a_server_killed_with_keeper_and_guard_is_started_by_the_next_user(warm: Cluster) -> None:
     supervise.ensure_running(warm)
-    watching = _keeper_watches(warm)
-    assert watching
-    processes.guard_of(processes.keeper_of(warm)).terminate()
-    processes.until(lambda: not processes.of(warm))
-    for thread in watching:
-        thread.join(PATIENCE_S)
-    assert not processes.of(warm)
-
-
-def test_a_keeper_killed_with_guard_and_server_is_not_replaced(
-    warm: Cluster,
-) -> None:
-    supervise.ensure_running(warm)
-    watching, keeper = _keeper_watches(warm), processes.keeper_of(warm)
-    processes.guard_of(keeper).kill()
-    keeper.suspend()
-    processes.postmaster_of(warm).kill()
-    processes.until(lambda: processes.of(warm) == [keeper])
-    keeper.kill()
-    for thread in watching:
-        thread.join(PATIENCE_S)
-    assert not processes.of(warm)
+    keeper = processes.keeper_of(warm)
+    _kill(warm, processes.guard_of(keeper), keeper, *processes.server_of(warm))
     supervise.ensure_running(warm)
     assert supervise._is_answering(warm)
 
 
-def _keeper_watches(cluster: Cluster) -> list[threading.Thread]:
-    return [one for one in threading.enumerate() if one.name.endswith(cluster.base)]
+def _kill(cluster: Cluster, *victims: processes.psutil.Process) -> None:
+    for victim in victims:
+        with contextlib.suppress(processes.psutil.NoSuchProcess):
+            victim.kill()
+    processes.until(lambda: not set(victims) & set(processes.of(cluster)))
+
+
+def test_a_keeper_that_was_asked_to_stop_is_not_replaced(warm: Cluster) -> None:
+    supervise.ensure_running(warm)
+    processes.guard_of(processes.keeper_of(warm)).terminate()
+    processes.until(lambda: not processes.of(warm))
 
 
 def test_concurrent_threads_share_one_server(warm: Cluster) -> None:
@@ -180,22 +161,10 @@ def test_a_registered_user_waits_for_no_other_thread(
         supervise.register_user(cluster, timeout_s=0.0)
 
 
-def test_a_running_server_is_watched_while_another_thread_waits_for_one(
-    warm: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    supervise.ensure_running(warm)
-    monkeypatch.setattr(supervise, "_state_lock", held := threading.Lock())
-    with held:
-        thread = threading.Thread(target=supervise.start_keeper, args=(warm,), daemon=True)
-        thread.start()
-        thread.join(PATIENCE_S)
-        assert not thread.is_alive()
-
-
 def test_a_server_that_is_starting_is_not_disturbed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervise, "_is_listening", lambda cluster: pytest.fail("asked"))
+    monkeypatch.delattr(supervise, "PGconn")
     monkeypatch.setattr(supervise.pidfile, "is_starting", lambda cluster: True)
     assert not supervise._is_answering(cluster)
 

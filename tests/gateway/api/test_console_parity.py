@@ -25,7 +25,6 @@ ONLY_IN_A_BROWSER: Final = {
     "console-team": "a token acts for one team, which is chosen when it is created",
 }
 """Actions that are of a browser's session alone, with the reason."""
-RUN_ACTIONS: Final = ("run-control", "run-replan")
 OPERATION_OF: Final[dict[str, tuple[str, str]]] = {
     "access": ("POST", "people/"),
     "access-revoke": ("DELETE", "tokens/<int:pk>/"),

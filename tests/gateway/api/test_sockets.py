@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from gateway_project.access import second_factor
-from gateway_project.live import routing, viewers
+from gateway_project.live import feed, routing
 from tests.factories import UserFactory
 
 SOCKETS = {
@@ -30,10 +30,10 @@ def test_a_session_without_a_needed_second_factor_sees_nothing(home, settings):
     browser = Client()
     browser.force_login(ann)
     key = browser.session.session_key
-    assert viewers.load_viewer(key) is not None
+    assert feed.load_viewer(key) is not None
     settings.FOREGATE = settings.FOREGATE.model_copy(update={"require_mfa": "everybody"})
-    assert viewers.load_viewer(key) is None
+    assert feed.load_viewer(key) is None
     session = browser.session
     second_factor.record_given(session, ann)
     session.save()
-    assert viewers.load_viewer(key) is not None
+    assert feed.load_viewer(key) is not None

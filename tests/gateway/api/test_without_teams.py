@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -11,7 +10,7 @@ from django.test import Client
 
 import gateway_project.urls  # noqa: F401 - finds the pages
 from execution.models import SpeculationBudget
-from gateway_project.access import callers, tokens
+from gateway_project.access import tokens
 from gateway_project.access.roles import ROLES
 from gateway_project.models import AuditEntry, Webhook
 from tests.factories import (
@@ -187,15 +186,3 @@ def test_the_strict_rule_holds_from_the_first_team_and_ends_with_the_last(sign_i
     assert admin.send("PATCH", path, {"pinned": False}).status_code == 403
     team.delete()
     assert admin.send("PATCH", path, {"pinned": False}).status_code == 200
-
-
-@pytest.mark.parametrize("load", [callers.caller_for_user, tokens.authenticate_token])
-def test_a_caller_is_loaded_by_as_few_queries_as_ever(
-    load: Callable[..., Any], django_assert_num_queries: Any
-) -> None:
-    user = make_user("ann", "curator")
-    _, token = tokens.create_token(user, name="t", scopes=["curate"])
-    is_user = load is callers.caller_for_user
-    with django_assert_num_queries(3 if is_user else 2):
-        caller = load("ann", kind="console") if is_user else load(token)
-    assert not caller.are_teams_used

@@ -21,7 +21,7 @@ from tests.factories import (
 )
 from tests.gateway.import_configuration.installation import AT, CANARY, Installation
 from tools.models import DangerousOperation, Server, ToolGroup
-from tools.store.servers import ServerRegistration
+from tools.registration import ServerRegistration
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.live import list_feeds
-from gateway_project.live.feed import Mailbox
+from gateway_project.live.feed import Mailbox, Viewer
 from gateway_project.live.routing import ROUTES
-from gateway_project.live.viewers import Viewer
 from gateway_project.use_cases import decide_approval
 from tests.execution.asking import waiting
 from tests.execution.stored import change, changes, held, write

@@ -9,7 +9,7 @@ from channels.layers import InMemoryChannelLayer
 from gateway_project.foundation import notify
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import Notification
-from gateway_project.live import relay, routing
+from gateway_project.live import hub, routing
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def prompt_elections(monkeypatch):
-    monkeypatch.setattr(relay, "ELECTION_INTERVAL_S", 0.02)
-    monkeypatch.setattr(relay, "LAYER_RETRY_S", 0.01)
+    monkeypatch.setattr(hub, "ELECTION_INTERVAL_S", 0.02)
+    monkeypatch.setattr(hub, "LAYER_RETRY_S", 0.01)
 
 
 class Ears:
@@ -54,7 +54,7 @@ async def send(payload):
 
 
 async def test_notifications_of_the_database_are_delivered_after_a_resync():
-    async with hearing(relay.relay_from_database) as (ears,):
+    async with hearing(hub.relay_from_database) as (ears,):
         await ears.hear_until(None)
         await ears.hear_until(await send("x"))
 
@@ -63,7 +63,7 @@ async def test_one_process_listens_for_all_and_another_takes_over():
     layer = InMemoryChannelLayer()
 
     async def run(deliver):
-        await relay.relay_from_layer(layer, deliver)
+        await hub.relay_from_layer(layer, deliver)
 
     async with hearing(run) as (first,):
         await first.hear_until(None)  # it receives
@@ -91,7 +91,7 @@ async def test_a_layer_that_fails_is_tried_again():
     layer = Breaking()
 
     async def run(deliver):
-        await relay.relay_from_layer(layer, deliver)
+        await hub.relay_from_layer(layer, deliver)
 
     async with hearing(run) as (ears,):
         await ears.hear_until(None)
@@ -100,11 +100,11 @@ async def test_a_layer_that_fails_is_tried_again():
 
 
 def test_without_a_layer_each_process_listens_itself():
-    assert routing._choose_relay() is relay.relay_from_database
+    assert routing._choose_relay() is hub.relay_from_database
 
 
 def test_a_configured_layer_is_used(settings):
     settings.CHANNEL_LAYERS = {
         routing.LAYER_ALIAS: {"BACKEND": "channels.layers.InMemoryChannelLayer"}
     }
-    assert routing._choose_relay().func is relay.relay_from_layer
+    assert routing._choose_relay().func is hub.relay_from_layer

@@ -16,8 +16,7 @@ from django.test import Client
 from gateway_project.foundation import notify
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.notify import Notification
-from gateway_project.live.hub import Hub
-from gateway_project.live.relay import Deliver, relay_from_database
+from gateway_project.live.hub import Deliver, Hub, relay_from_database
 from gateway_project.live.routing import make_live_application
 from gateway_project.mcp.http.names import AllowedNames
 from tests.patience import PATIENCE_S

@@ -88,16 +88,6 @@ async def test_a_token_ends_on_time_without_the_database(judge, tokens, clock):
         await admit(judge, "short")
 
 
-async def test_open_requests_end_with_their_token(judge, tokens):
-    bearer = await admit(judge)
-    tokens.revoke("good")
-    with pytest.raises(TimeoutError):
-        await hold(bearer, judge)
-    assert bearer.open_timeouts == set()
-    with pytest.raises(TokenRefused):
-        await admit(judge)
-
-
 async def test_a_revoked_token_ends_a_stream_that_has_been_open_for_long(
     judge, tokens, monkeypatch
 ):

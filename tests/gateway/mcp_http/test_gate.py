@@ -2,7 +2,6 @@ import asyncio
 import functools
 import json
 
-import aiohttp
 import pytest
 
 from gateway_project.access import bearers
@@ -24,15 +23,6 @@ async def test_a_call_of_the_stateless_era_is_served_for_the_holder_of_the_token
     async with listening() as gateway:
         assert await gateway.text("echo", text="hi") == "ann:hi"
         assert await gateway.text("echo", bearer="tok-bob", text="hi") == "bob:hi"
-
-
-async def test_a_session_of_the_handshake_era_is_served_for_the_holder_of_the_token():
-    async with listening() as gateway:
-        headers = await gateway.session("tok-bob")
-        async with gateway.legacy("tools/call", called("echo", text="hi"), headers) as response:
-            assert response.content_type == "application/json"
-            result = (await response.json())["result"]
-        assert result["content"][0]["text"] == "bob:hi"
 
 
 @pytest.mark.parametrize(
@@ -294,19 +284,6 @@ async def test_incomplete_bodies_count_as_open_requests(monkeypatch):
             rest.set()
             (await slow).release()
         assert status == 429
-
-
-async def test_a_client_that_leaves_cancels_its_call():
-    async with listening() as gateway:
-        async with aiohttp.ClientSession() as impatient:
-            gateway.http, kept = impatient, gateway.http
-            call = asyncio.ensure_future((await gateway.call("hang")).__aenter__())
-            await gateway.handled.began.wait()
-            call.cancel()
-            await asyncio.wait([call])
-        await gateway.handled.cancelled.wait()
-        gateway.http = kept
-        assert await gateway.text("echo") == "ann:"
 
 
 async def test_each_request_is_logged_without_secrets():

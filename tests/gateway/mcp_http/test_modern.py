@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from gateway_project.mcp.http import exchange, protocol
+from gateway_project.mcp.http import exchange
 from gateway_project.mcp.http.request import HttpRequest
 from gateway_project.readiness import Gateway
 from tests.gateway.catalogues import catalogue, server, tool
-from tests.gateway.mcp_http.conftest import LOCAL, called, caller, listening, until
+from tests.gateway.mcp_http.conftest import LOCAL, called, caller, listening
 
 
 async def events(response):
@@ -200,17 +200,3 @@ class Wire:
 
     def close(self):
         self.closed = True
-
-
-async def test_headers_and_body_go_out_together():
-    wire = Wire()
-    pair = protocol._PairingTransport(wire, asyncio.get_running_loop())
-    pair.write(b"head")
-    pair.write(b"body")
-    assert wire.sent == [b"headbody"]
-    pair.write(b"alone")
-    await until(lambda: len(wire.sent) == 2)
-    pair.write(b"last")
-    pair.close()
-    assert wire.sent == [b"headbody", b"alone", b"last"]
-    assert wire.closed

@@ -1,6 +1,6 @@
 import pytest
 
-from gateway_project.mcp.http.names import MAX_CACHED_HOSTS, load_allowed_names
+from gateway_project.mcp.http.names import load_allowed_names
 
 
 def listed(hosts="localhost,127.0.0.1,[::1],.team.example", **values):
@@ -75,10 +75,3 @@ def test_listening_and_public_addresses_are_allowed_host_names():
     )
     assert found.hosts == ("localhost", "192.0.2.1", "[2001:db8::1]", "gw.example")
     assert found.is_allowed_origin("https://gw.example:9", host="localhost:1")
-
-
-def test_the_cache_is_bounded():
-    found = listed()
-    for port in range(2 * MAX_CACHED_HOSTS):
-        assert found.is_own_host(f"localhost:{port}")
-    assert len(found._known_hosts) == MAX_CACHED_HOSTS

@@ -134,17 +134,6 @@ async def test_an_unused_session_ends():
             assert response.status == 404
 
 
-async def test_a_message_before_the_result_opens_a_stream():
-    async with listening() as gateway:
-        headers = await gateway.session()
-        params = called("count", text="x") | {"_meta": {"progressToken": 5}}
-        async with gateway.legacy("tools/call", params, headers) as response:
-            assert response.content_type == "text/event-stream"
-            assert '"notifications/progress"' in await read_event(response)
-            assert '"result"' in await read_event(response)
-            assert await response.content.read() == b"\r\n"
-
-
 async def test_a_long_silence_is_broken_by_signs_of_life(monkeypatch):
     monkeypatch.setattr(exchange, "PING_INTERVAL_S", 0.02)
     async with listening() as gateway:

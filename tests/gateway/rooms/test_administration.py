@@ -128,11 +128,6 @@ def test_a_token_is_made_with_the_configuration_of_each_client_and_shown_once(ro
     assert token.group() not in root.get("/access/tokens/").content.decode()
 
 
-def test_a_token_without_days_has_no_end(root):
-    root.post("/access/tokens/", {"name": "robot", "scopes": ["search"], "days": ""})
-    assert ApiToken.objects.get().expires_at is None
-
-
 @pytest.mark.parametrize(
     "values",
     [

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway_project.console.rooms import audit_sentences
+from gateway_project.console.rooms import audit
 
-BASE = Path(audit_sentences.__file__).resolve().parents[3]
+BASE = Path(audit.__file__).resolve().parents[3]
 RECORDED = re.compile(r'(?:record_audit|_record|action = )[^"]{0,60}"([a-z_]+\.[a-z_]+)"')
 
 
@@ -26,7 +26,7 @@ def test_every_recorded_action_has_words():
     actions = find_recorded_actions()
     assert len(actions) > 30
     for action in actions:
-        assert not re.search(r"[._]", audit_sentences.describe_action(action)), action
+        assert not re.search(r"[._]", audit.describe_action(action)), action
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,20 @@ def test_every_recorded_action_has_words():
     ],
 )
 def test_a_sentence_names_its_subject_and_leads_to_it(action, subject, said, address):
-    found = audit_sentences.describe_entry(action, subject, kind="console", detail={})
+    found = audit.describe_entry(action, subject, kind="console", detail={})
     assert (found.before, found.subject, found.after) == said
     assert found.address == address
 
 
 def test_changed_settings_are_part_of_the_sentence():
     detail = {"changed": ["closed_world", "trusted"]}
-    found = audit_sentences.describe_entry("server.changed", "git", kind="http", detail=detail)
+    found = audit.describe_entry("server.changed", "git", kind="http", detail=detail)
     assert found.after == "(closed world, trusted)"
     assert found.details == ()
 
 
 def test_a_changed_setting_is_told_with_its_value_where_that_is_known():
     detail = {"changed": ["price_per_call", "trusted"], "trusted": False, "price_per_call": None}
-    found = audit_sentences.describe_entry("server.changed", "git", kind="http", detail=detail)
+    found = audit.describe_entry("server.changed", "git", kind="http", detail=detail)
     assert found.after == "(price per call: none, trusted: no)"
     assert found.details == ()

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from gateway_project.console.rooms import settling
+from gateway_project.console.rooms import catalogue
 from gateway_project.models import AuditEntry
 from tests.factories import (
     DangerousOperationFactory,
@@ -154,7 +154,7 @@ def test_members_see_the_patterns_but_change_none(member):
 @pytest.fixture(autouse=True)
 def _without_waiting(monkeypatch):
     """Have nothing waited for: the gateway of these tests reads the database at each look."""
-    monkeypatch.setattr(settling, "TIMEOUT_S", 0.0)
+    monkeypatch.setattr(catalogue, "TIMEOUT_S", 0.0)
 
 
 def test_without_a_gateway_patterns_are_shown_previewed_and_saved(root, no_gateway):

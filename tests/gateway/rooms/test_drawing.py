@@ -25,13 +25,6 @@ def test_boxes_of_a_workflow_never_overlap_and_lines_lead_to_the_right(dependenc
         assert boxes[line.source].x < boxes[line.target].x
 
 
-def test_a_task_is_right_of_all_that_it_waits_for():
-    picture = draw_workflow({"a": [], "b": ["a"], "c": ["a", "b"], "d": []})
-    places = {box.key: box.x for box in picture.boxes}
-    assert places["a"] == places["d"] < places["b"] < places["c"]
-    assert len(picture.lines) == 3
-
-
 def test_a_star_without_one_side_still_shows_its_centre():
     picture = draw_star("a", [], ["b", "c"])
     assert [box.key for box in picture.boxes] == ["a", "b", "c"]

@@ -214,22 +214,6 @@ def view_of(*pks):
     )
 
 
-def test_tools_are_grouped_by_community_or_else_by_server():
-    metrics = {1: GraphMetric(0.5, 0, 0.0, 0.0)}
-    groups = group_tools(related((1, 2), (2, 3)), metrics, view_of(1, 2, 3))
-    assert groups == {1: 0, 2: "s", 3: "s"}
-
-
-def test_a_layout_is_computed_once_in_the_background():
-    executor, metrics = Postponed(), {}
-    cache, one, groups = LayoutCache(executor), related((1, 2)), {1: "s", 2: "s"}
-    assert cache.find(one, metrics, groups, team=None) is None
-    assert cache.find(one, metrics, groups, team=None) is None
-    assert len(executor.waiting) == 1
-    executor.work()
-    assert cache.find(one, metrics, groups, team=None).keys() == {1, 2}
-
-
 def test_positions_stay_while_only_relations_change():
     executor, metrics = Postponed(), {1: GraphMetric(0.5, 0, 0.0, 0.0)}
     cache = LayoutCache(executor)

@@ -28,7 +28,6 @@ QUERY_COUNTS = {
     "/learning/patterns/": 13,
     "/learning/memory/": 14,
 }
-QUERY_COUNTS_WITHOUT_REPORT = {"/speculation/": 14, "/learning/": 15}
 
 
 def fill(home, *, rows):
@@ -72,13 +71,3 @@ def test_no_live_room_asks_more_often_for_more_rows(root, home, counted):
     fill(home, rows=5)
     assert count_queries(root, counted) == once
     assert once == QUERY_COUNTS
-
-
-@pytest.mark.parametrize("path", QUERY_COUNTS_WITHOUT_REPORT)
-def test_a_second_visitor_costs_no_report(root, home, counted, path):
-    fill(home, rows=1)
-    root.get(path)
-    counted.clear()
-    root.get(path)
-    assert len(counted) == QUERY_COUNTS_WITHOUT_REPORT[path]
-    assert not [one for one in counted if "learning_predictiontotal" in one]

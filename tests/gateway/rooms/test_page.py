@@ -7,8 +7,8 @@ from django.test import Client
 from django.views import defaults
 
 from execution.store import grants
-from gateway_project.console import content_security
-from gateway_project.console.content_security import HEADER, POLICY
+from gateway_project.console import middleware
+from gateway_project.console.middleware import HEADER, POLICY
 from gateway_project.console.rooms import menu
 from gateway_project.models import AuditEntry
 from tests.factories import MembershipFactory, ServerFactory, TeamFactory, ToolFactory, UserFactory
@@ -165,12 +165,12 @@ def test_speculation_that_the_settings_forbid_is_shown_as_off(root, settings):
 
 
 def test_only_pages_whose_forms_end_elsewhere_may_lead_there(rf):
-    view = content_security.allow_form_redirects(lambda _: HttpResponse())
-    response = content_security.ContentSecurityMiddleware(view)(rf.get("/"))
-    assert response.headers[HEADER] == content_security.REDIRECTING_POLICY
+    view = middleware.allow_form_redirects(lambda _: HttpResponse())
+    response = middleware.ContentSecurityMiddleware(view)(rf.get("/"))
+    assert response.headers[HEADER] == middleware.REDIRECTING_POLICY
     assert "https:" in response.headers[HEADER]
     assert "https:" not in POLICY
-    assert "unsafe" not in POLICY + content_security.REDIRECTING_POLICY
+    assert "unsafe" not in POLICY + middleware.REDIRECTING_POLICY
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/api/v1/docs/", "/health", "/nowhere/"])

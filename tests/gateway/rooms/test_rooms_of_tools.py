@@ -104,8 +104,8 @@ def test_no_room_asks_more_often_for_more_rows(root, counted, monkeypatch):
 
 def test_pages_stay_small_with_many_tools(root):
     server = ServerFactory(name="name0")
-    for number in range(400):
-        ToolFactory(server=server, name=f"name{number}", description="What it does. " * 40)
+    for number in range(150):
+        ToolFactory(server=server, name=f"name{number}", description="What it does. " * 120)
     ToolFactory(server=server, name="name")
     ToolFactory(server=server, name="other")
     for path in PATHS:

@@ -28,7 +28,8 @@ from tests.factories import (
 )
 from tests.gateway.rooms.conftest import browser
 from tools.models import Server, ServerDiscovery, Tool, ToolEmbedding
-from tools.store.servers import ServerRegistration, register_servers
+from tools.registration import ServerRegistration
+from tools.store.servers import register_servers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("gateway")]
 SERVERS = Path(__file__).resolve().parent.parent.parent / "servers"

@@ -23,12 +23,6 @@ def test_ages_are_said_in_words(seconds, words):
     assert console.describe_age(AT, now=now) == words
 
 
-def test_an_id_is_shortened_and_copied_whole():
-    shown = console.short_id("0123456789abcdef")
-    assert 'data-copy="0123456789abcdef"' in shown
-    assert ">01234567<" in shown
-
-
 def test_a_text_of_a_server_is_escaped_spelt_out_and_cut():
     short = console.untrusted("<b>\u202e")
     assert "<b>" not in short
@@ -52,8 +46,3 @@ def test_a_text_of_a_server_within_a_link_holds_nothing_to_open():
 def test_a_state_is_a_badge_with_a_word():
     assert console.badge("waiting") == '<span class="badge badge--warn">waits for a person</span>'
     assert console.badge("<b>") == '<span class="badge badge--muted">&lt;b&gt;</span>'
-
-
-def test_an_icon_is_hidden_from_readers():
-    assert 'aria-hidden="true"' in console.icon("home")
-    assert "icons.svg#home" in console.icon("home")

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,9 +9,8 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from execution.call_errors import ApprovalRequired
-from gateway_project.console.rooms import settling, tools
+from gateway_project.console.rooms import tool
 from gateway_project.models import AuditEntry
-from graph.topology import Topology
 from learning.models import EpisodicEvent
 from tests.factories import (
     SEEN_AT,
@@ -340,7 +338,7 @@ def test_a_call_that_needs_approval_leads_to_its_decision(root, monkeypatch):
     async def refuse(*_args, **_values):
         raise ApprovalRequired("git:log", "it is dangerous", approval=approval)
 
-    monkeypatch.setattr(tools.tool.flow, "call_tool", refuse)
+    monkeypatch.setattr(tool.flow, "call_tool", refuse)
     answer = root.post("/tools/git:log/", {"action": "call", "arg-0": "/x"})
     assert "needs a person's approval" in text_of(answer)
     assert approval in answer.content.decode()
@@ -359,30 +357,6 @@ def test_a_tool_that_is_no_longer_there_is_said_to_be_unknown(root):
     log_tool()
     answer = root.post("/tools/git:log/", {"action": "explode"}, follow=True)
     assert "does not know that action" in text_of(answer)
-
-
-def test_relations_that_stay_empty_are_waited_for_once(monkeypatch, gateway):
-    monkeypatch.setattr(settling, "TIMEOUT_S", 0.0)
-    monkeypatch.setattr(settling.relations, "has_relations", lambda: True)
-    looks, empty = [], Topology()
-
-    def topology(_team):
-        looks.append(1)
-        return empty
-
-    effects = replace(gateway.effects, topology=topology)
-    assert settling.load_topology(effects, None) is empty
-    before = len(looks)
-    assert settling.load_topology(effects, None) is empty
-    assert len(looks) == before + 1
-
-
-def test_a_change_that_takes_long_is_not_waited_for_forever(monkeypatch, gateway):
-    monkeypatch.setattr(settling, "TIMEOUT_S", 0.0)
-    assert not settling.wait_for_catalogue(gateway.effects, lambda _: False)
-    assert settling.wait_for_catalogue(gateway.effects, lambda _: True)
-    same = gateway.effects.topology(None)
-    assert settling.wait_for_relations(gateway.effects, None, same)
 
 
 def test_without_a_gateway_tools_are_listed_and_a_search_says_what_to_start(root, no_gateway):

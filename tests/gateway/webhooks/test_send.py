@@ -203,17 +203,6 @@ async def test_a_redirect_is_not_followed(open_sender, queue):
     assert (await delivery()).error == "it answered with status 307"
 
 
-async def test_a_receiver_that_is_away_is_named_in_the_error(open_sender, queue):
-    async with receiving() as receiver:
-        url = receiver.url
-    async with open_sender() as sender:
-        await queue(url)
-        await sender.send_due()
-    told = await delivery()
-    assert told.status == "pending"
-    assert told.error
-
-
 async def test_mail_goes_to_the_address(open_sender, queue):
     async with open_sender(mail_from="foregate@x.example") as sender:
         await queue("mailto:ops@x.example")

@@ -38,15 +38,6 @@ def test_a_tool_that_many_depend_on_is_in_one_community_with_them():
     assert detect_communities(build_matrix(star)).tolist() == [0] * 6
 
 
-def test_equally_large_ones_are_numbered_by_their_least_member():
-    pairs = [
-        Relation(8, 3, RelationKind.PROVIDES, 1.0),
-        Relation(2, 9, RelationKind.PROVIDES, 1.0),
-    ]
-    found = with_rows(build_matrix(Topology(pairs)), [1])
-    assert groups(found, detect_communities(found)) == [{2, 9}, {3, 8}, {1}]
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_they_are_about_as_good_as_those_of_networkx(seed):
     found = random_matrix(tools=200, arcs=900, seed=seed)

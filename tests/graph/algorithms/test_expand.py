@@ -67,15 +67,6 @@ def test_only_needed_tools_are_checked():
     assert (first.tool, asked) == (2, [2])
 
 
-def test_second_hops_are_not_explored_if_one_hop_suffices():
-    topology, asked = Topology(together(1, tool, 0.9) for tool in range(2, 50)), []
-    neighbours = topology.neighbours
-    topology.neighbours = lambda tool, **how: asked.append(tool) or neighbours(tool, **how)
-    found = iterate_reached(topology, [1])
-    assert [next(found).tool for _ in range(5)] == [2, 3, 4, 5, 6]
-    assert asked == [1]
-
-
 def brute_force(drawn, seeds):
     arcs = {}
     for one in drawn:

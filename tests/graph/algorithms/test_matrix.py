@@ -1,7 +1,6 @@
 from hypothesis import given
 
 from graph.algorithms.matrix import build_matrix
-from graph.relations import Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import arcs_of, relations
 
@@ -20,12 +19,3 @@ def test_the_matrix_has_the_most_confident_arc_of_path_kinds(drawn):
     found = build_matrix(Topology(drawn))
     assert entries(found) == arcs_of(drawn)
     assert found.tools.tolist() == sorted({end for one in drawn for end in one[:2]})
-
-
-def test_tools_with_relations_that_are_no_arcs_have_a_row():
-    topology = Topology(
-        [Relation(5, 3, RelationKind.PROVIDES, 0.5), Relation(9, 3, RelationKind.REPLACES, 1.0)]
-    )
-    assert build_matrix(topology).tools.tolist() == [3, 5, 9]
-    assert entries(build_matrix(topology)) == {(5, 3): 0.5}
-    assert build_matrix(Topology()).weights.shape == (0, 0)

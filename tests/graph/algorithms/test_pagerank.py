@@ -8,7 +8,7 @@ from graph.algorithms.matrix import build_matrix
 from graph.algorithms.pagerank import TOLERANCE, compute_pagerank
 from graph.relations import Relation, RelationKind
 from graph.topology import Topology
-from tests.graph.drawn import digraph, random_matrix, relations, with_rows
+from tests.graph.drawn import digraph, relations, with_rows
 
 LONELY = (101, 102)
 
@@ -38,19 +38,6 @@ def test_it_agrees_with_networkx(drawn):
     assert compute_pagerank(found).values == pytest.approx(
         [expected[t] for t in found.tools], abs=1e-6
     )
-
-
-def test_beginning_with_earlier_ranks_gets_to_the_same_ones_sooner():
-    earlier = random_matrix(tools=400, arcs=2_000, seed=1)
-    known = dict(
-        zip(earlier.tools.tolist(), compute_pagerank(earlier).values.tolist(), strict=True)
-    )
-    later = random_matrix(tools=400, arcs=2_000, seed=1)
-    later.weights.data[:5] = 1.0
-    cold, warm = compute_pagerank(later), compute_pagerank(later, warm=known)
-    assert np.abs(cold.values - warm.values).sum() <= 2 * TOLERANCE
-    assert warm.iterations < cold.iterations
-    assert compute_pagerank(earlier, warm=known).iterations == 1
 
 
 @pytest.mark.parametrize(

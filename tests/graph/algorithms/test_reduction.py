@@ -2,8 +2,7 @@ import networkx as nx
 import pytest
 from hypothesis import given
 
-from graph.algorithms.cycles import break_cycles
-from graph.algorithms.reduction import reduce_transitively
+from graph.algorithms.cycles import break_cycles, reduce_transitively
 from graph.relations import RelationKind
 from tests.graph.drawn import relations
 

@@ -3,21 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.algorithms.run_order import order_for_running
+from graph.enhance.order import order_for_running
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.topology import Topology
 from tests.graph.drawn import assert_weakest_of_a_cycle, relations
-
-
-def test_providers_come_first_and_validators_last():
-    topology = Topology(
-        [
-            Relation(2, 1, RelationKind.PROVIDES, 0.5),
-            Relation(3, 2, RelationKind.PRECEDES, 0.5),
-            Relation(4, 5, RelationKind.VALIDATES, 0.5),
-        ]
-    )
-    assert order_for_running(topology, [1, 2, 3, 4, 5]).tools == (3, 2, 1, 5, 4)
 
 
 def test_unconstrained_tools_keep_the_given_order():

@@ -84,16 +84,6 @@ def test_the_answer_does_not_depend_on_how_the_relations_were_loaded(drawn):
         assert find_strongest_path(one, 1, end) == find_strongest_path(other, 1, end)
 
 
-@pytest.mark.parametrize("find", [find_shortest_path, find_strongest_path])
-def test_a_tool_is_zero_hops_from_itself_and_unknown_ones_are_unreachable(find):
-    topology = Topology([leads(1, 2)])
-    assert find(topology, 1, 1) == (1,)
-    assert find(topology, 9, 9) == (9,)
-    assert find(topology, 1, 9) is None
-    assert find(topology, 9, 1) is None
-    assert find(topology, 2, 1) is None
-
-
 def test_a_long_chain_is_followed_to_its_end():
     chain = Topology(leads(tool, tool + 1) for tool in range(3_000))
     assert find_shortest_path(chain, 0, 3_000) == tuple(range(3_001))

@@ -96,15 +96,6 @@ def test_one_tool_feeds_a_bounded_number_of_others(tools):
     assert len(tools.flows()) == MAX_TARGETS
 
 
-def test_a_tool_hardly_provides_its_own_inputs(tools):
-    tools.add("get_order", schema("order_id"), gives=schema("order_id", "buyer_name"))
-    tools.add("ship", schema("order_id"))
-    tools.add("greet", schema("buyer_name"))
-    flows = tools.flows()
-    assert flows["get_order", "greet"].confidence > 0.7
-    assert ("get_order", "ship") not in flows or flows["get_order", "ship"].confidence < 0.5
-
-
 def test_echoed_inputs_are_recognised_by_their_parent_object(tools):
     zone = {"type": "object", "properties": {"timezone": TEXT}}
     clock = {"type": "object", "properties": {"source": zone, "elsewhere": zone}}

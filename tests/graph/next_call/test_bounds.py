@@ -5,13 +5,11 @@ from collections import Counter
 import pytest
 
 from graph.suggestion.next_call import counts, model
-from graph.suggestion.next_call.counts import count_session, list_sources, select_known
+from graph.suggestion.next_call.counts import select_known
 from graph.suggestion.next_call.model import NextCallModel
 from tests.graph.next_call import worlds
 
 SHOP = worlds.make_shop()
-SESSION = worlds.observe([*worlds.list_calls(1), *worlds.list_calls(2)], SHOP)
-POINTS = 2 * len(SESSION) + 1
 """At most one point after each call, each statement, and at the start."""
 
 
@@ -40,21 +38,6 @@ def test_the_most_frequent_sources_stay_known():
     frequencies[frequent] = 2
 
     assert select_known(frequencies)[0] == frequent
-
-
-@pytest.mark.parametrize("takers", [1_000, 10_000])
-def test_values_counted_at_one_point_are_bounded_however_many_arguments_take_them(takers):
-    sources = sorted({source for _, _, source in list_sources(SESSION)})
-    known = [
-        (100 + number, "id", source)
-        for number in range(takers // len(sources))
-        for source in sources
-    ]
-
-    counted = count_session(SESSION, known)
-
-    values = sum(count for key, count in counted.items() if key[0] == "chance")
-    assert 0 < values <= counts.MAX_POINT_VALUES * POINTS
 
 
 def test_a_model_that_has_counted_too_much_halves_its_counts(monkeypatch):

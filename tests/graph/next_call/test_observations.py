@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from graph.suggestion.next_call import fitting
 from graph.suggestion.next_call.chance import load_priors
-from graph.suggestion.next_call.counts import Horizon
 from graph.suggestion.next_call.model import NextCallModel
 from graph.suggestion.next_call.observation import CallObservation, split_restarts
 from graph.suggestion.next_call.predict import predict_calls
@@ -162,17 +161,6 @@ def test_few_sessions_keep_the_shipped_prior():
     assert two.chances == priors["learned"]
 
 
-def test_a_horizon_ends_with_the_first_call_that_may_change_something():
-    session = worlds.observe([*worlds.list_calls(1), *worlds.list_calls(2)], SHOP)
-
-    horizon = Horizon(session)
-
-    assert horizon.end_after(0) == 5
-    assert horizon.calls_from(worlds.GET_ORDER, 0) == [2, 3, 4]
-    assert horizon.calls_from(worlds.GET_ORDER, 3) == [3, 4]
-    assert horizon.calls_from(worlds.GET_ORDER, len(session)) == []
-
-
 def test_candidates_of_sessions_that_differ_count_for_less_than_independent_ones():
     sessions = np.repeat(np.arange(40), 10)
     alike = np.tile(np.array([1.0, 0.0]), 200)
@@ -194,19 +182,6 @@ def test_outcomes_that_only_tell_sessions_apart_move_the_chances_less():
         moved.append(float(np.abs(difference).sum()))
 
     assert moved[1] < 0.7 * moved[0]
-
-
-def test_the_fewer_sessions_the_less_they_move_the_chances():
-    prior = load_priors()["learned"]
-    labelled = fitting.label_sessions(worlds.make_history(SHOP), SHOP)
-    moved = []
-    for count in (200, 5):
-        sessions = np.arange(len(labelled.rows)) % count
-        chances = fitting.fit_chances(replace(labelled, sessions=sessions), prior)
-        difference = np.subtract(chances.ever.coefficients, prior.ever.coefficients)
-        moved.append(float(np.abs(difference).sum()))
-
-    assert moved[1] < moved[0]
 
 
 def test_chances_that_promise_too_much_on_other_sessions_are_taken_back():

@@ -71,18 +71,6 @@ def test_each_item_of_a_list_is_a_prediction_and_the_first_one_is_expected_soone
     assert soonest.arguments == {"order_id": "#W7000"}
 
 
-def test_after_the_first_item_the_second_is_expected(learned):
-    state = SessionState(SHOP)
-    for call in worlds.list_calls(7)[:3]:
-        state.add_call(call)
-
-    found = {p.arguments.get("order_id"): p for p in predict(state, learned)}
-
-    assert found["#W7001"].next_chance > 0.5
-    answered = found.get("#W7000")
-    assert answered is None or answered.chance < found["#W7001"].chance
-
-
 def test_tools_that_are_not_known_to_read_are_never_predicted(learned):
     state = SessionState(SHOP)
     for call in worlds.list_calls(7)[:5]:

@@ -60,19 +60,6 @@ def test_a_plain_pattern_is_predicted_from_its_third_repetition_on(make_round):
     assert all(min(later) > min(earlier) for earlier, later in pairwise(chances[1:]))
 
 
-def test_what_followed_once_among_many_times_is_hardly_expected():
-    state = SessionState(SHOP)
-    user, order = same_round(0)[1:]
-    state.add_call(user)
-    state.add_call(order)
-    before = chance_of(state, user)
-    for _ in range(5):
-        state.add_call(user)
-    state.add_call(user)
-    assert chance_of(state, order) < 0.4
-    assert before < 0.5
-
-
 def test_what_came_after_a_change_does_not_count_as_following():
     state = SessionState(SHOP)
     user, order = same_round(0)[1:]

@@ -152,21 +152,6 @@ def test_only_words_that_schemas_list_are_in_an_observation():
     assert "Eve" not in document
 
 
-def test_statements_of_older_versions_are_read():
-    state = SessionState(SHOP)
-    state.add_statement("Count the words of 'a.txt'.")
-    document = state.add_call(worlds.complete(worlds.LIST_TYPES, {}, {})).to_json()
-    (said,) = document["statements"]
-    said["values"] = [[*value, 1] for value in said["values"]]  # the clause that it stood in
-    said["tools"] = [[worlds.COUNT, 0.5, 1]]
-    del said["words"]
-
-    (statement,) = CallObservation.from_json(document).statements
-
-    assert {state.shapes[number] for *_, number in statement.values} == {"a.a"}
-    assert statement.schema_words == frozenset()
-
-
 def plan(tool, arguments, chance=0.9, *, is_complete=True):
     return PlannedCall(tool=tool, arguments=arguments, is_complete=is_complete, chance=chance)
 

@@ -5,10 +5,9 @@ import pytest
 from psycopg import sql
 
 from gateway_project.foundation import notify
-from graph.models import WorkflowPattern
+from graph.models import FittedModel, WorkflowPattern
 from graph.record_runs import record_runs
 from graph.store import fitted_models, patterns
-from graph.store.fitted_models import ModelRow
 from tests.factories import ToolFactory
 from tests.fakes import FakeEmbedder
 from tests.graph.histories import NOW, run, task
@@ -59,8 +58,8 @@ def test_a_new_run_is_notified_and_a_repeated_one_is_not(heard, record):
 
 
 def test_a_fitted_model_is_notified(heard):
-    one = ModelRow(team=None, digest="d", content=b"c", figures={})
-    assert fitted_models.store_model(one, model="m", at=NOW)
+    one = FittedModel(embedding_model="m", digest="d", content=b"c", seconds=0, peak_memory_mb=0)
+    assert fitted_models.store_model(one, at=NOW)
     assert heard() == {fitted_models.CHANGE_NOTICE}
     assert fitted_models.drop_unused_models("m", [None]) == 1
     assert heard() == {fitted_models.CHANGE_NOTICE}

@@ -87,20 +87,6 @@ def test_a_claim_made_during_derivation_is_kept(ends, monkeypatch, source, origi
     assert (word.origin, word.confidence) == ("ann", 1.0)
 
 
-def test_new_derivations_replace_earlier_ones(ends):
-    for confidence, reason in ((0.5, "so"), (0.7, "thus")):
-        claim = RelationClaim(
-            source=ends[0],
-            target=ends[1],
-            kind=RelationKind.PRECEDES,
-            confidence=confidence,
-            reason=reason,
-        )
-        relations.replace_derived([claim], at=NOW, source=EvidenceSource.CURATED, origin=SHIPPED)
-    found = relations.find_relation(*ends, RelationKind.PRECEDES)
-    assert (found.reason, found.evidence[0].confidence) == ("thus", 0.7)
-
-
 def test_rows_read_for_update_are_locked(ends):
     importing(*ends)
     pk = relations.find_relation(*ends, RelationKind.DEPENDS_ON).pk

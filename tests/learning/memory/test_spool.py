@@ -135,15 +135,6 @@ def test_a_file_that_cannot_be_locked_is_not_begun(make_spool, folder, monkeypat
     assert spool.list_files(folder) == []
 
 
-def test_a_closed_spool_begins_a_new_file(make_spool, folder):
-    writer = make_spool()
-    writer.append(RECORD)
-    writer.close()
-    assert writer.current_file == (None, 0)
-    writer.append(RECORD)
-    assert contents(folder) == [RECORD, RECORD]
-
-
 def test_a_file_that_was_deleted_while_it_was_opened_is_not_loaded(
     make_spool, folder, monkeypatch
 ):

@@ -8,7 +8,7 @@ import django.db
 import pytest
 from django.db import transaction
 
-from execution.speculation.outcome import Outcome, ResolvedSpeculation, Verdict
+from execution.speculation.outcome import Verdict
 from execution.store import speculations
 from execution.store.speculations import NewSpeculation
 from gateway_project.foundation.database import run_in_database_thread
@@ -78,16 +78,3 @@ async def test_in_the_background_they_are_fitted_when_asked_for_and_after_an_out
             await run_in_database_thread(int)
     background.cancel()
     assert not failures
-
-
-def test_a_draft_from_words_judges_no_confidence():
-    def resolved(ranked_confidence):
-        return ResolvedSpeculation(
-            id=uuid4(), team=None, is_shadow=True, context_hash=1, domain_hash=2, confidence=0.5,
-            ranked_confidence=ranked_confidence, threshold=0.92, is_admitted=False,
-            is_runnable=True, tools=(), saves_ms=None, tokens=None, outcome=Outcome.HIT,
-            weight=1.0, is_explicit=True, resolved_at=AT,
-        )  # fmt: skip
-
-    judged = calibrations.list_judged([resolved(0.0), resolved(0.9)])
-    assert [one.confidence for one in judged] == [0.9]

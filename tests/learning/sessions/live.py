@@ -61,11 +61,6 @@ def digest(*parts: Any) -> str:
     return hash_json(parts)
 
 
-def forget_history(*_: Any) -> list[Any]:
-    """Load no stored session."""
-    return []
-
-
 @dataclass(kw_only=True)
 class Live:
     """A process's memory in a test.

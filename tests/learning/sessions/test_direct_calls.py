@@ -7,8 +7,8 @@ import pytest
 from gateway_project.foundation.caller import Caller
 from learning.episodes import SessionCall, Statement
 from learning.sessions.analyse import ObservedCall
-from learning.sessions.direct_calls import pass_on
-from learning.sessions.session import AnsweredCall, Session, StatedWords
+from learning.sessions.analyst import pass_on
+from learning.sessions.session import AnsweredCall, Session
 from tests.gateway.catalogues import tool
 from tools.danger import Danger
 
@@ -57,19 +57,16 @@ def passed(items, run=None):
 
 
 def test_statements_and_calls_are_passed_on_in_order():
+    said = Statement(text="show the log", found={7: 0.9}, is_intent=True, at=5.0)
     items = [
-        StatedWords("show the log", 3, {7: 0.9}, is_intent=True, at=5.0),
+        said,
         answered(READ),
         answered(WRITE, is_error=True),
     ]
     key = ("ann", 1, "one")
     call = {"at": 8.0, "duration_s": 2.0, "arguments": {"q": "x"}}
     assert passed(items) == [
-        (
-            key,
-            ANN.contributor,
-            Statement(text="show the log", at=5.0, found=frozenset({7}), is_intent=True),
-        ),
+        (key, ANN.contributor, said),
         (
             key,
             ANN.contributor,
@@ -91,8 +88,6 @@ def test_a_call_that_a_run_made_for_the_client_teaches_with_its_run():
     ]
 
 
-@pytest.mark.parametrize(
-    "item", [StatedWords("log", 3, {7: 0.9}, is_intent=False, at=1.0), answered(READ)]
-)
+@pytest.mark.parametrize("item", [Statement(text="log", found={7: 0.9}, at=1.0), answered(READ)])
 def test_the_session_of_a_run_passes_nothing_on(item):
     assert passed([item], run=UUID(int=1)) == []

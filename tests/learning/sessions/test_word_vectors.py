@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gateway_project.foundation.sealing import Sealer
-from learning.memory import intent_vectors
+from learning.episodes import Statement
 from learning.memory.capture import Capture
 from learning.memory.encoding import iterate_records
 from learning.memory.spool import Spool
-from learning.sessions.session import StatedWords
+from learning.sessions import word_vectors
 from learning.sessions.word_vectors import WordVectors
 from tests.fakes import FakeEmbedder
 from tests.learning.sessions.live import ANN, Live
@@ -34,7 +34,7 @@ def session():
 
 
 def words(text, number=5):
-    return StatedWords(text, number, {}, is_intent=True, at=7.0)
+    return Statement(text=text, words_hash=number, found={}, is_intent=True, at=7.0)
 
 
 def recorded(capture):
@@ -55,7 +55,7 @@ def test_a_vector_that_answered_a_search_is_recorded_once_and_sealed(capture, em
         embedder.model,
         7.0,
     )
-    assert np.allclose(intent_vectors.unseal_vector(record.sealed, sealer), vector, atol=1e-3)
+    assert np.allclose(word_vectors.unseal_vector(record.sealed, sealer), vector, atol=1e-3)
 
 
 @pytest.mark.parametrize("text", ["never embedded", "", "\x00"])

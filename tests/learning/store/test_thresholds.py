@@ -141,16 +141,6 @@ def test_a_preset_is_stored_with_the_threshold_of_its_domain():
     assert AdaptiveThreshold.objects.get(domain_hash=None).preset is None
 
 
-def test_only_the_domains_of_new_outcomes_are_recomputed():
-    known = [resolved() for _ in range(60)]
-    record(known)
-    fresh = resolved(key=OTHER)
-    later = datetime(2026, 11, 24, tzinfo=UTC)
-    thresholds.record_resolved([fresh], rules=History(*known, fresh).rules(), at=later)
-    assert AdaptiveThreshold.objects.get(context_hash=11).updated_at == AT
-    assert AdaptiveThreshold.objects.get(context_hash=21).updated_at == later
-
-
 @pytest.mark.parametrize(
     "values",
     [

@@ -83,17 +83,6 @@ def test_resolved_next_calls_among_events_are_counted_by_tool():
     assert (row.saved_ms, row.wasted_ms, row.cost, row.unpriced) == (20.0, 20.0, Decimal("0.5"), 0)
 
 
-def test_what_an_event_leaves_out_counts_nothing():
-    tool = ToolFactory(server__price_per_call=None)
-    bare = ended(tool.pk, EventOutcome.MISS)
-    totals.add_events(
-        [Event(**{**{name: getattr(bare, name) for name in ("kind", "at", "team", "session",
-         "tool", "outcome")}, "data": {"form": "next_call", "saves_ms": None}})]
-    )  # fmt: skip
-    (row,) = totals.load_totals(None, since=DAY)
-    assert (row.is_shadow, row.decile, row.wasted_ms, row.unpriced) == (True, 0, 0.0, 1)
-
-
 def test_totals_of_earlier_days_are_deleted():
     totals.add_predictions([counted()])
     assert totals.count_old(before=DAY) == 0

@@ -38,15 +38,6 @@ def test_the_offset_of_many_outcomes_is_found(offset):
     assert found.variance < 0.001
 
 
-def test_higher_tails_succeed_more_often():
-    tails = describe_tails(PRIOR, UNIFORM)
-    assert len(tails) == CELLS
-    successes = [tail.success for tail in tails]
-    assert successes == sorted(successes)
-    assert tails[0].success == pytest.approx(0.5)
-    assert all(tail.deviation > 0.0 for tail in tails)
-
-
 def test_only_confidences_with_weight_make_a_tail():
     weights = [1e-9] * CELLS
     weights[80] = 1.0

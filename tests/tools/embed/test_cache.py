@@ -22,13 +22,6 @@ def test_the_oldest_query_is_forgotten_first():
     assert cached.statistics.size == 2
 
 
-def test_a_text_asked_twice_at_once_is_embedded_once():
-    inner = FakeEmbedder()
-    rows = CachedEmbedder(inner).embed(["a", "a"], kind="query")
-    assert inner.embedded == ["a"]
-    assert np.array_equal(rows[0], rows[1])
-
-
 def test_a_result_is_the_callers_own():
     cached = CachedEmbedder(FakeEmbedder())
     cached.embed(["a"], kind="query")[:] = 0

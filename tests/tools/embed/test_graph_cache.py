@@ -18,12 +18,6 @@ def test_a_damaged_file_is_built_again(tmp_path):
     assert load_or_build(path, lambda: b"other") == b"new"
 
 
-def test_an_empty_file_is_built_again(tmp_path):
-    path = tmp_path / "a.graph"
-    path.touch()
-    assert load_or_build(path, lambda: b"new") == b"new"
-
-
 def test_a_folder_that_cannot_be_made_costs_only_the_file(tmp_path):
     (tmp_path / "file").touch()
     assert load_or_build(tmp_path / "file" / "a.graph", lambda: b"graph") == b"graph"

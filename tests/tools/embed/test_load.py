@@ -26,10 +26,6 @@ def test_nothing_is_loaded_before_the_first_use():
     assert lazy.is_loaded
 
 
-def test_dimensions_nobody_told_are_asked_of_the_model():
-    assert LazyEmbedder("m", FakeEmbedder).dimensions == 16
-
-
 def test_threads_that_come_at_once_load_it_once():
     built = []
     entered = threading.Barrier(6)

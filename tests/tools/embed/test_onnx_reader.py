@@ -7,8 +7,8 @@ import pytest
 
 from gateway_project.foundation.config import MINILM
 from tools.embed import locate
-from tools.embed.onnx_reader import MAX_KEPT, OnnxReader
-from tools.embed.reader import Question, read_nothing
+from tools.embed.onnx_reader import OnnxReader
+from tools.embed.reader import Question
 from tools.embed.recipes import find_recipe
 from tools.embed.stated_words import weigh_values
 
@@ -43,14 +43,6 @@ def test_each_question_gets_the_words_that_answer_it(reader):
     assert not city.members
 
 
-def test_a_question_that_was_asked_before_gets_the_same_answer(reader):
-    first = reader.read(WISH, [DAYS, CITY])
-    again = reader.read(WISH, [CITY, DAYS])
-    for one, other in zip(first, reversed(again), strict=True):
-        assert one.probability == pytest.approx(other.probability, abs=1e-3)
-        assert [word[:2] for word in one.words] == [word[:2] for word in other.words]
-
-
 @pytest.mark.parametrize("text", ["", " \n", "…", "\u0000", "weather " * 2_000, "🌧" * 500])
 def test_any_text_can_be_read(reader, text):
     [answer] = reader.read(text, [CITY])
@@ -65,11 +57,6 @@ def test_any_question_can_be_asked(reader):
     assert reader.read(WISH, []) == ()
 
 
-def test_what_is_kept_is_bounded(reader):
-    reader.read("x", [Question(f"field {number}") for number in range(MAX_KEPT + 10)])
-    assert len(reader._kept) == MAX_KEPT
-
-
 def test_many_threads_may_read_at_once(reader):
     expected = [answer.probability for answer in reader.read(WISH, [CITY, DAYS])]
     with ThreadPoolExecutor(4) as pool:
@@ -77,10 +64,6 @@ def test_many_threads_may_read_at_once(reader):
         for one in read:
             found = [answer.probability for answer in one.result()]
             assert found == pytest.approx(expected, abs=1e-3)
-
-
-def test_without_a_reader_nothing_is_stated():
-    assert [answer.members for answer in read_nothing(WISH, [CITY, UNIT])] == [(), (0.0, 0.0)]
 
 
 def test_a_model_without_a_reader_has_no_files(tmp_path):

@@ -42,10 +42,6 @@ def test_words_come_without_the_punctuation_around_them(text, expected):
     assert [text[word.start : word.end] for word in split_words(text, offsets)] == expected
 
 
-def test_words_that_the_reader_did_not_see_are_left_out():
-    assert [word.start for word in split_words("one two three", [(0, 3), (4, 7)])] == [0, 4]
-
-
 def test_a_word_is_marked_by_all_of_its_tokens():
     words = split_words("gpx 42", [(0, 0), (0, 2), (2, 3), (4, 6), (0, 0)])
     tags = np.array([[1, 0, 0], [0.2, 0.8, 0], [0.4, 0, 0.6], [0, 1, 0], [1, 0, 0]], np.float32)
@@ -70,11 +66,6 @@ def test_a_value_is_what_is_likeliest_as_a_whole():
     words[5] = words[5]._replace(inside=0.45)  # "Blue": a doubt in the middle splits nothing
     start, end, _ = find_value(words)
     assert text[start:end] == "The Blue Door"
-
-
-def test_two_equal_values_are_each_half_as_likely():
-    words = mark("Rome or Oslo", inside=("Rome", "Oslo"), begins=("Rome", "Oslo"))
-    assert find_value(words)[2] == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_is_beside_a_value_lowers_its_probability():

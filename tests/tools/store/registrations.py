@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from tools.registration import ServerRegistration
 from tools.store import servers
-from tools.store.servers import ServerRegistration
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 GIT = ServerRegistration(

@@ -149,21 +149,3 @@ def test_approved_and_relisted_versions_are_kept(server, monkeypatch):
     listed_anew(5, at=SEEN_AT + timedelta(hours=1))
     kept = set(ToolDefinition.objects.values_list("description", flat=True))
     assert kept == {"text 0", "text 1", "text 4", "text 5"}
-
-
-def test_the_queue_reads_no_more_versions_than_it_compares(server, monkeypatch):
-    for number in range(6):
-        listed_anew(number)
-    monkeypatch.setattr(definitions, "MAX_VERSIONS", 2)
-    compared = []
-    to_definition = definitions.to_definition
-
-    def noted(tool, row):
-        compared.append(row.description)
-        return to_definition(tool, row)
-
-    monkeypatch.setattr(definitions, "to_definition", noted)
-    (item,) = approvals.load_unapproved()
-    assert item.versions == 6
-    # Two versions, what was approved, and what is listed.
-    assert compared == ["text 5", "text 4", "text 0", "text 5"]

@@ -2,9 +2,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import RestrictedError
-from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -169,30 +168,6 @@ def test_what_a_person_wrote_about_a_server_is_not_overwritten_by_the_server(rec
     Server.objects.update(description="Our files; ask Ann.")
     record(instructions="BUY NOW")
     assert Server.objects.get().description == "Our files; ask Ann."
-
-
-def test_a_listing_costs_the_same_queries_for_many_tools_as_for_few(record):
-    def queries(listed):
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            record(*listed)
-        return len(captured)
-
-    many = [Definition(name=f"t{n}") for n in range(60)]
-    record(*many[:2])
-    few = queries(many[:2])
-    record(*many)
-    assert queries(many) == few
-
-
-def test_an_unchanged_listing_notifies_nobody(record):
-    record(READ, WRITE)
-    with CaptureQueriesContext(connection) as captured:
-        record(READ, WRITE)
-    updates = [q["sql"].partition(" WHERE ")[0] for q in captured if q["sql"].startswith("UPDATE")]
-    assert not [sql for sql in updates if '"tools_tool"' in sql and '"state"' in sql]
-    assert not [sql for sql in updates if '"tools_server"' in sql and '"description"' in sql]
 
 
 def test_the_catalogue_is_loaded_as_one_value(record):

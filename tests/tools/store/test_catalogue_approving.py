@@ -7,7 +7,6 @@ import pytest
 from django.db import connection
 
 from tests.factories import (
-    ToolFactory,
     UserFactory,
 )
 from tests.patience import PATIENCE_S
@@ -67,11 +66,6 @@ def test_a_removed_tool_cannot_be_approved(record):
     assert approve("read") == {}
     assert states() == {"read": "removed"}
     assert pinned() == "Reads."
-
-
-def test_a_tool_without_any_definition_cannot_be_approved():
-    ToolFactory(name="bare", pinned=False)
-    assert approve("bare") == {}
 
 
 @pytest.mark.django_db(transaction=True)

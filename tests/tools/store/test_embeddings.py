@@ -27,13 +27,6 @@ def test_every_listed_defined_tool_needs_a_vector():
     assert [item.tool_pk for item in embeddings.load_missing(MODEL)] == [wanted.pk]
 
 
-def test_written_vectors_are_no_longer_missing():
-    ToolFactory.create_batch(3)
-    assert embed_all() == 3
-    assert embeddings.load_missing(MODEL) == []
-    assert embeddings.load_coverage(MODEL) == embeddings.EmbeddingCoverage(embedded=3, total=3)
-
-
 def test_another_model_has_its_own_vectors():
     ToolFactory()
     embed_all()
@@ -93,11 +86,3 @@ def test_an_index_is_made_for_each_model_and_dropped_with_it():
 
 def test_vectors_too_long_for_an_index_go_without():
     assert not embeddings.create_index(MODEL, embeddings.MAX_INDEXED_DIMENSIONS + 1)
-
-
-@pytest.mark.parametrize(
-    ("new", "present", "bulk"),
-    [(499, 0, False), (500, 0, True), (500, 2_500, True), (500, 2_501, False)],
-)
-def test_only_a_large_load_is_worth_rebuilding_the_index(new, present, bulk):
-    assert embeddings.is_bulk(new=new, present=present) is bulk

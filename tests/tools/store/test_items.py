@@ -47,11 +47,6 @@ def test_a_list_that_is_too_long_is_forgotten(monkeypatch):
     assert not ServerItems.objects.exists()
 
 
-def test_lists_of_a_deleted_server_are_removed():
-    record("gone", prompts=[])
-    assert not ServerItems.objects.exists()
-
-
 @pytest.mark.parametrize("how", [{"session": "per_caller"}, {"authorization": "oauth_per_user"}])
 def test_per_caller_lists_are_not_stored(how):
     remote = {"transport": "http", "command": "", "url": "https://a.example/mcp"}

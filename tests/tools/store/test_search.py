@@ -56,12 +56,6 @@ def test_a_rare_word_counts_more_than_a_common_one():
     assert found["x"].bm25 > found["getaaa"].bm25
 
 
-def test_stop_words_alone_find_nothing():
-    ToolFactory(description="the of and")
-    embed_missing(EMBEDDER)
-    assert find("the", "of") == {}
-
-
 def test_the_nearest_tools_are_returned_with_their_cosine():
     ToolFactory(name="alpha", description="one")
     ToolFactory(name="omega", description="two")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from django.db import transaction
 
-from tests.factories import CategoryFactory, ServerFactory, TeamFactory, ToolFactory
+from tests.factories import ServerFactory, TeamFactory, ToolFactory
 from tests.fakes import FakeEmbedder
 from tools.embed_catalogue import embed_missing
 from tools.models import Server, Tool, ToolEmbedding
@@ -48,18 +48,6 @@ def rewrite(tool, description):
     embed_missing(EMBEDDER)
 
 
-def test_searchable_tools_are_loaded_with_vector_and_words(tools):
-    index = load()
-    assert index.tools.tolist() == [tool.pk for tool in tools]
-    stored = {row.pk: row.vector for row in ToolEmbedding.objects.all()}
-    for embedding, vector in zip(index.embeddings, index.vectors, strict=True):
-        assert vector == pytest.approx(np.array(stored[embedding]), abs=1e-6)
-    assert np.all(np.diff(index.postings.keys) > 0)
-    assert index.postings.starts[-1] == len(index.postings.tools)
-    assert index.server_names == {"one": tools[0].server_id}
-    assert np.all(index.lengths > 0)
-
-
 def test_unsearchable_tools_are_not_loaded(tools):
     ToolFactory(enabled=False)
     ToolFactory(state=Tool.State.QUARANTINED)
@@ -67,17 +55,6 @@ def test_unsearchable_tools_are_not_loaded(tools):
     ToolFactory(server=ServerFactory(enabled=False))
     embed_missing(EMBEDDER)
     assert load().tools.tolist() == [tool.pk for tool in tools]
-
-
-def test_team_and_category_come_along(tools):
-    team, category = TeamFactory(), CategoryFactory(name="filed")
-    tool = ToolFactory(server=ServerFactory(team=team), category=category)
-    embed_missing(EMBEDDER)
-    index = load()
-    assert (index.teams[-1], index.categories[-1]) == (team.pk, category.pk)
-    assert index.teams[0] == index.categories[0] == 0
-    assert index.category_names["filed"] == category.pk
-    assert index.tools[-1] == tool.pk
 
 
 def test_without_a_change_nothing_is_read_again(tools):
@@ -109,30 +86,6 @@ def test_an_updated_index_equals_a_reloaded_one(tools, change):
     after = load(before)
     assert same(after, load())
     assert not same(after, before)
-
-
-def test_only_what_changed_is_read(tools, monkeypatch):
-    before = load()
-    rewrite(tools[2], "Something else altogether.")
-    asked = []
-    read = search_index._copy_rows
-    monkeypatch.setattr(
-        search_index,
-        "_copy_rows",
-        lambda statement, form, values: asked.append(values) or read(statement, form, values),
-    )
-    after = load(before)
-    assert [values["ids"] for values in asked if "ids" in values] == [
-        [int(after.embeddings[2])],
-        [tools[2].pk],
-    ]
-
-
-def test_many_tools_are_read_in_batches(tools, monkeypatch):
-    monkeypatch.setattr(search_index, "BATCH_ROWS", 4)
-    batched = load()
-    monkeypatch.undo()
-    assert same(batched, load())
 
 
 def test_the_vector_of_the_present_text_is_taken_before_an_older_one(tools):

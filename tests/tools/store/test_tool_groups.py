@@ -57,13 +57,6 @@ def test_a_group_is_there_for_its_team_alone():
     assert not sees(None, "none")
 
 
-def test_names_are_kept_sorted_and_once():
-    assert make(servers=["b", "a", "b"]) is True
-    assert ToolGroup.objects.get().servers == ["a", "b"]
-    assert make(tools=["a:x"]) is False
-    assert ToolGroup.objects.get().servers == ["a", "b"]
-
-
 @pytest.mark.parametrize("name", ["", "A", "a/b", "-a", "a" * 65, "é"])
 def test_a_name_fits_an_address(name):
     with pytest.raises(ValidationError):

@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,11 +29,6 @@ class Server:
         return self.health.retry_delay_s
 
 
-def test_a_new_circuit_is_closed_and_due():
-    health = Server().health
-    assert (health.is_suspended, health.retry_delay_s) == (False, 0.0)
-
-
 def test_only_the_threshold_opens_the_circuit_and_for_a_while():
     server = Server()
     assert [server.fail(), server.fail()] == [0.5, 1.0]
@@ -58,11 +52,6 @@ def test_no_wait_exceeds_its_cap(times, draw):
     assert 0.0 <= Server(draw=draw).fail(times) <= POLICY.open_cap_s
     patient = RetryPolicy(threshold=10_000, base_s=1.0, cap_s=8.0)
     assert 0.0 <= Server(draw=draw, policy=patient).fail(times) <= 8.0
-
-
-@pytest.mark.parametrize(("draw", "wait_s"), [(0.0, 0.0), (0.25, 0.25), (0.999, 0.999)])
-def test_the_jitter_of_a_wait_is_full(draw, wait_s):
-    assert Server(draw=draw).fail() == wait_s
 
 
 @given(DRAWS)

@@ -65,10 +65,6 @@ def test_codes_are_unique_and_documented():
     assert [code for code in codes if f"`{code}`" not in documentation] == []
 
 
-def test_an_error_without_a_server_is_just_its_message():
-    assert str(UpstreamError("plain")) == "plain"
-
-
 def test_a_silent_exit_advises_to_run_the_command_by_hand():
     assert "by hand" in str(errors.ServerExited(server="s", how="exited"))
     assert "by hand" in str(errors.ConnectTimedOut(server="s", timeout_s=1.0))

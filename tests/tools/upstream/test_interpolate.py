@@ -41,10 +41,6 @@ def test_an_unset_variable_is_named_with_its_field_and_the_remedy():
     assert (caught.value.variable, caught.value.field) == ("API_KEY", "env.AUTH")
 
 
-def test_variables_lists_what_a_text_refers_to():
-    assert find_variables("${A}${env:B}${C:-d}$E") == {"A", "B", "C"}
-
-
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 def test_text_without_a_dollar_is_left_alone(text):
     assert interpolate_text(text, {}) == text

@@ -377,16 +377,6 @@ async def test_closing_ends_also_what_was_about_to_be_replaced():
     assert gone(old["pid"])
 
 
-async def test_an_error_in_the_block_goes_through_as_it_is():
-    async def fail() -> None:
-        async with UpstreamPool([legacy()]) as pool:
-            await pool.warm_up()
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        await fail()
-
-
 async def test_a_restart_before_the_first_start_is_a_start():
     async with UpstreamPool([legacy()]) as pool:
         waiting = asyncio.ensure_future(call_tool(pool, "legacy", "echo", {"text": "x"}))

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import threading
 
 import pytest
-from pydantic_core import from_json
 
 from gateway_project.foundation import json_pieces
 from tests.tools.upstream.test_reader import reading, response
@@ -29,22 +27,6 @@ async def test_messages_stay_in_order_whatever_takes_longer():
     await read.call(4)
     read.reader.feed(response(4))
     assert await answered(read) == [1, 2, 3, 4]
-
-
-async def test_large_messages_are_not_parsed_on_the_event_loop(monkeypatch):
-    threads = []
-
-    def read(text, **options):
-        threads.append(threading.get_ident())
-        return from_json(text, **options)
-
-    monkeypatch.setattr(json_pieces, "from_json", read)
-    read = await reading(1)
-    read.reader.feed(response(1, "x" * LARGE))
-    await read.reader.wait_until_drained()
-    assert await answered(read) == [1]
-    assert threads
-    assert threading.get_ident() not in threads
 
 
 async def test_the_end_is_reported_once_all_input_is_read():

@@ -43,11 +43,6 @@ async def test_each_caller_has_a_server_of_its_own_and_keeps_it():
     assert all(map(gone, pids))
 
 
-async def test_a_shared_server_is_one_for_all():
-    async with UpstreamPool([legacy()]) as pool:
-        assert await pid(pool, ANN) == await pid(pool, BOB) == await pid(pool, DORA)
-
-
 @pytest.mark.parametrize(
     ("session", "authorization", "same"),
     [

@@ -70,10 +70,6 @@ async def test_a_file_that_cannot_be_executed_is_explained(tmp_path, text, mode,
     assert words in await failure(entry("server"), PATH=str(tmp_path))
 
 
-async def test_a_folder_is_not_a_command(tmp_path):
-    assert "not an executable file" in await failure(entry(str(tmp_path)))
-
-
 async def test_a_folder_to_start_in_that_does_not_exist_is_named(tmp_path):
     message = await failure(entry(sys.executable, cwd=str(tmp_path / "gone")))
     assert "working folder" in message

@@ -65,7 +65,3 @@ def test_neither_the_entry_nor_the_launch_shows_secrets_when_printed():
     spec = ServerSpec(name="s", command="x", args=("sec1",), env={"A": "sec2"})
     assert "sec" not in repr(spec)
     assert "sec" not in repr(resolve_launch(spec, {}))
-
-
-def test_an_absent_folder_stays_absent():
-    assert resolve_launch(ServerSpec(name="s", command="x"), {}).cwd is None

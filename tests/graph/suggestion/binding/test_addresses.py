@@ -91,16 +91,6 @@ def test_a_name_with_a_slash_is_one_value() -> None:
     ]
 
 
-def test_a_place_is_not_a_count() -> None:
-    hotel = tool(
-        {"number_of_adults": text(), "where_to": text("City to stay in")},
-        required=["number_of_adults", "where_to"],
-        name="book_house",
-    )
-    (found,) = arguments("book a house in Berlin for 2 adults", hotel)
-    assert found.get("number_of_adults") in (None, "2")
-
-
 @pytest.mark.parametrize(
     ("schema", "expected"),
     [

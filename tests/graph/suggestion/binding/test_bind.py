@@ -48,20 +48,6 @@ def test_a_time_is_written_as_the_description_asks() -> None:
     assert told == {"to": "ada@example.org", "send_at": "17:00"}
 
 
-@pytest.mark.parametrize(
-    ("intent", "expected"),
-    [
-        ("list the files including hidden files", True),
-        ("list the files without hidden ones", False),
-        ("do not show hidden files", False),
-    ],
-)
-def test_a_switch_is_set_if_the_intent_says_so(intent: str, expected: bool | None) -> None:
-    listing = tool({"show_hidden": {"type": "boolean"}}, name="list_files")
-    (told,) = arguments(intent, listing)
-    assert told.get("show_hidden") is expected
-
-
 def test_an_enumeration_member_is_spelled_as_in_the_schema() -> None:
     listing = tool({"sort": {"enum": ["name", "last_modified"]}}, required=["sort"])
     read = stating(sort=["last modified", "colour"])
@@ -69,26 +55,6 @@ def test_an_enumeration_member_is_spelled_as_in_the_schema() -> None:
     assert told == {"sort": "last_modified"}
     (none,) = bound("list it sorted by colour", listing, read=stating(sort="colour"))
     assert needs(none) == ["sort"]
-
-
-def test_a_list_is_bound_whole_to_an_array() -> None:
-    files = {"type": "array", "items": {"type": "string"}, "description": "Files to pack"}
-    (told,) = arguments(
-        "zip files a.txt, b.txt and c.txt",
-        tool({"files": files}, required=["files"]),
-        read=stating(files=["a.txt", "b.txt", "c.txt"]),
-    )
-    assert told == {"files": ["a.txt", "b.txt", "c.txt"]}
-
-
-def test_a_measure_is_converted_and_its_unit_is_reported() -> None:
-    near = tool(
-        {"radius": {**INTEGER, "description": "Search radius in meters"}}, required=["radius"]
-    )
-    (step,) = bound("cafes within a radius of 5 km", near, read=stating(radius="5 km"))
-    assert step.arguments == {"radius": 5000}
-    assert step.bindings[0].source is BindingSource.LITERAL
-    assert "5 km" in step.bindings[0].evidence
 
 
 def test_a_city_becomes_its_time_zone() -> None:
@@ -120,18 +86,6 @@ def test_a_required_parameter_takes_its_default_and_an_optional_one_does_not() -
     (step,) = bound("do it", listing)
     assert step.arguments == {"a": "x"}
     assert step.bindings[0].source is BindingSource.DEFAULT
-
-
-def test_missing_arguments_are_described() -> None:
-    (step,) = bound("do it", tool({"repo": text("Name of the repository")}, required=["repo"]))
-    (need,) = step.needs_input
-    assert (need.pointer, need.name, need.description) == (
-        "/repo",
-        "repo",
-        "Name of the repository",
-    )
-    assert need.schema["type"] == "string"
-    assert need.reason
 
 
 def test_many_missing_fields_are_summarized_after_the_first() -> None:

@@ -10,20 +10,6 @@ from graph.suggestion.intent.reading import read_intent
 from tools.query_text import MAX_CHARS, QueryError
 
 
-def test_an_intent_is_cut_and_masked():
-    reading = read_intent("Find flights to Rome on 2026-05-01. Then mail them to bob@example.org!")
-    assert reading.masked == "Find flights to on Then mail them to"
-    assert reading.sentences == (
-        "Find flights to Rome on 2026-05-01.",
-        "Then mail them to bob@example.org!",
-    )
-    assert [clause.masked for clause in reading.clauses] == [
-        "Find flights to on",
-        "Then mail them to",
-    ]
-    assert not reading.is_cut
-
-
 @given(st.text(min_size=1, max_size=200))
 def test_every_clause_starts_at_its_offset(raw):
     try:

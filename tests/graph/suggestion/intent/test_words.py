@@ -1,6 +1,6 @@
 import pytest
 
-from graph.suggestion.intent.words import MAX_WORDS, split_words
+from graph.encode import MAX_WORDS, split_words
 
 
 @pytest.mark.parametrize(

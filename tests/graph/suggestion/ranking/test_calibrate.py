@@ -85,19 +85,6 @@ def test_a_ceiling_is_of_new_intents_or_of_repeated_ones():
     assert told == [0.4, 0.4, 0.4, 0.6, 0.6]
 
 
-def test_right_repeats_raise_confidence_in_repeats_only():
-    first = outcomes(10, claimed=0.5)
-    again = judged(np.full(10, 0.6), np.ones(10), similarity=1.0, repeats=4)
-    fields = {"reached": 8, "counted": 50, "prior": (0.0, 1.0)}
-    alone, fitted = fit_calibrator(first, **fields), fit_calibrator(both(first, again), **fields)
-    assert (fitted.level, fitted.slope, fitted.reach) == (alone.level, alone.slope, alone.reach)
-    assert alone.repeat == 0
-    assert fitted.predict_confidence(0.6, similarity=0.79) == alone.predict_confidence(0.6)
-    likelier = [fitted.predict_confidence(0.6, similarity=at) for at in (0.85, 0.9, 0.95)]
-    assert likelier == sorted(likelier)
-    assert likelier[-1] > 0.85
-
-
 def test_wrong_repeats_do_not_lower_confidence_below_first_runs():
     again = judged(np.full(10, 0.6), np.zeros(10), similarity=1.0, repeats=4)
     asked = both(outcomes(10, claimed=0.5), again)
@@ -120,20 +107,6 @@ def test_claims_too_high_are_lowered_the_more_the_more_runs_there_are():
     assert 0.9 > told[0] > told[1] > told[2]
     assert told[0] > 0.7
     assert told[2] == pytest.approx(0.5, abs=0.01)
-
-
-def test_other_catalogues_count_only_with_few_runs():
-    few, more = (
-        [
-            fit_calibrator(
-                outcomes(runs, claimed=0.5), reached=runs, counted=runs, prior=(at, 1.0)
-            )
-            for at in (0.0, -2.0)
-        ]
-        for runs in (48, 50)
-    )
-    assert few[0].predict_confidence(0.5) > few[1].predict_confidence(0.5) + 0.1
-    assert more[0] == more[1]
 
 
 def test_without_outcomes_platt_returns_what_was_expected():
@@ -167,19 +140,6 @@ def test_a_likelier_set_or_one_that_ran_for_a_nearer_intent_is_never_less_sure(
 def text_only(probabilities, right):
     shift, floor = fit_text_only(np.array(probabilities), np.array(right), (0.0, 1.0))
     return calibrator(text_only_shift=shift, text_only_floor=floor)
-
-
-def test_texts_that_were_right_oftener_than_elsewhere_are_surer():
-    told = [
-        text_only(np.full(40, 0.5), np.full(40, share)).predict_text_only(0.0)
-        for share in (0.2, 0.5, 0.9)
-    ]
-    assert told == pytest.approx([0.2, 0.5, 0.9], abs=0.02)
-    assert (
-        calibrator(text_only_shift=1.0).predict_confidence(0.5, familiarity=0.0)
-        == MAX_UNPROVEN_CONFIDENCE
-        > calibrator().predict_confidence(0.5, familiarity=0.0)
-    )
 
 
 def test_few_past_intents_do_not_lift_the_cap_of_what_texts_suggest():

@@ -1,28 +1,13 @@
 import pytest
 
-from graph.suggestion.ranking import prior
 from graph.suggestion.ranking.fit import fit_ranker, prior_ranker
 from graph.suggestion.ranking.rank import rank_tool_sets
-from graph.suggestion.ranking.set_features import SET_FEATURES
 from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, habits, past, view
 
 
 @pytest.fixture(scope="module")
 def fitted():
     return fit_ranker(habits(), view())
-
-
-def test_without_past_intents_the_prior_is_the_ranker():
-    ranker = fit_ranker([], view())
-    shipped = prior.load_prior()
-    assert (ranker.past_intent_count, ranker.past, ranker.set_history) == (0, None, None)
-    assert ranker.embedding_model == "fake/words"
-    assert (
-        ranker.set_model.coefficients.tolist()
-        == shipped.sets.select_features(SET_FEATURES).coefficients_at(0).tolist()
-    )
-    assert ranker.tool_model.intercept == shipped.tools.intercept_at(0)
-    assert ranker.calibrator.ceiling < 0.7
 
 
 def test_a_past_intent_gets_the_same_suggestion_again(fitted):
@@ -55,20 +40,6 @@ def test_tools_that_are_gone_are_never_suggested(fitted):
         ranking = rank_tool_sets(encoded("plan a trip to rome"), view(gone), trained)
         assert 13 not in ranking.tool_probabilities
         assert 13 not in ranking.best.tools
-
-
-def test_another_prior_can_be_judged():
-    shipped = prior.load_prior()
-    other = prior.Prior(
-        tools=shipped.tools,
-        sets=shipped.sets,
-        order=shipped.order,
-        calibration=dict.fromkeys(prior.HISTORY_SIZES, (-9.0, 1.0)),
-        gate=shipped.gate,
-        learned_on=("nothing",),
-    )
-    ranker = fit_ranker([], view(), prior=other)
-    assert rank_tool_sets(encoded("book a hotel room"), view(), ranker).best.confidence < 0.01
 
 
 def test_past_runs_tell_how_far_texts_alone_can_be_trusted():

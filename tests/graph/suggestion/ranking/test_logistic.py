@@ -33,15 +33,6 @@ def test_a_firm_prior_holds():
     assert np.abs(firm).max() < 0.01 < np.abs(loose).max()
 
 
-def test_a_row_of_weight_two_is_a_row_twice():
-    rows, targets = drawn(2)
-    twice = fit_logistic(
-        np.concatenate((rows, rows)), np.tile(targets, 2), prior=np.zeros(5), l2=1.0
-    )
-    weighed = fit_logistic(rows, targets, prior=np.zeros(5), l2=1.0, weights=np.full(80, 2.0))
-    np.testing.assert_allclose(twice, weighed, atol=1e-6)
-
-
 def test_no_coefficients_nearby_fit_better():
     rows, targets = drawn(3, size=300)
     found = fit_logistic(rows, targets, prior=np.zeros(5), l2=2.0)
@@ -60,12 +51,3 @@ def test_no_coefficients_nearby_fit_better():
 @given(st.floats(0.001, 0.999))
 def test_logit_undoes_sigmoid(share):
     assert compute_sigmoid(compute_logit(np.array([share])))[0] == pytest.approx(share)
-
-
-def test_offsets_are_respected():
-    draw = np.random.default_rng(5)
-    rows, given = draw.normal(size=(20_000, 1)), draw.normal(size=20_000)
-    right = (draw.uniform(size=len(rows)) < compute_sigmoid(rows[:, 0] + given)).astype(float)
-    found = fit_logistic(rows, right, prior=np.zeros(1), l2=1.0, offset=given)
-    assert found == pytest.approx([1.0], abs=0.06)
-    assert fit_logistic(rows, right, prior=np.zeros(1), l2=1.0)[0] < 0.9

@@ -46,16 +46,6 @@ def test_a_run_is_left_out_of_its_own_features(count, seed, data):
         assert as_past[:, :, :2] == pytest.approx(as_new[:, :, :2], abs=1e-6)
 
 
-def test_a_tool_whose_clause_stands_earlier_is_first_without_history():
-    cosines = np.array([[0.1, 0.1, 0.9], [0.9, 0.1, 0.1], [0.1, 0.8, 0.1]], dtype=np.float32)
-    scored = drawn_scored(
-        tools=(1, 2, 3), clause_cosines=cosines, clause_votes=np.zeros((3, 3), dtype=np.float32)
-    )
-    fitted = order.fit_order_model((), None, prior=PRIOR)
-    features = OrderEvidence(scored, None).compute_features(np.arange(3))
-    assert fitted.find_likeliest_order(features) == [1, 2, 0]
-
-
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6])
 def test_the_order_is_the_likeliest_of_all(count):
     odds = np.random.default_rng(count).normal(size=(count, count))
@@ -90,16 +80,6 @@ def test_fitting_learns_that_past_order_holds():
     assert fitted.coefficients[0] > PRIOR.select_features(ORDER_FEATURES).coefficients_at(40)[0]
     new = OrderEvidence(drawn_scored(77, past=40), history).compute_features(np.array([2, 0, 1]))
     assert fitted.find_likeliest_order(new) == [1, 2, 0]
-
-
-def test_only_runs_of_several_tools_teach_order():
-    scored, history = past_of_one_order()
-    assert len(order.make_order_pairs(scored[0], history)) == 0
-    assert len(order.make_order_pairs(scored[1], history)) == 3
-    nothing = order.fit_order_model(scored[:1], history, prior=PRIOR)
-    assert nothing.coefficients == pytest.approx(
-        PRIOR.select_features(ORDER_FEATURES).coefficients_at(40)
-    )
 
 
 def test_a_new_intent_has_no_order_to_teach():

@@ -1,5 +1,4 @@
 import dataclasses
-from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from graph.suggestion.ranking.candidates import describe_candidates
 from graph.suggestion.ranking.past_intents import PastIntents
 from graph.suggestion.ranking.static_features import compare_intent
 from graph.suggestion.ranking.tool_model import FittedIntents
-from tests.graph.suggestion.ranking.drawn_intents import AT, drawn_encoded, drawn_past, drawn_view
+from tests.graph.suggestion.ranking.drawn_intents import drawn_encoded, drawn_past, drawn_view
 
 VIEW = drawn_view()
 
@@ -54,16 +53,6 @@ def test_a_run_has_no_part_in_its_own_features(seed, own, called):
     np.testing.assert_allclose(before.features, after.features, atol=2e-3)
     np.testing.assert_allclose(before.clause_votes, after.clause_votes, atol=1e-5)
     assert before.predicted_size == pytest.approx(after.predicted_size, abs=1e-3)
-
-
-def test_of_equal_intents_with_equal_tools_one_is_fitted_on():
-    intents = drawn_past(VIEW, 6)
-    again = dataclasses.replace(intents[2], last_seen=AT + timedelta(days=1), pattern=900)
-    other = dataclasses.replace(intents[2], tools=(int(VIEW.tools[30]),), pattern=901)
-    past = PastIntents.from_intents([*intents, again, other], VIEW)
-    assert past.patterns[past.fitted].tolist() == [500, 501, 503, 504, 505, 900, 901]
-    assert len(past) == 8
-    assert len(past.compute_similarity(drawn_encoded())) == 8
 
 
 def test_the_newest_are_fitted_on_and_all_are_counted(monkeypatch):

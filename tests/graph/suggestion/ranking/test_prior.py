@@ -1,6 +1,5 @@
 import copy
 
-import numpy as np
 import pytest
 
 from graph.suggestion.ranking import order, prior, set_features, tool_model
@@ -84,17 +83,3 @@ def test_a_prior_without_a_size_is_refused():
     del broken["tools"]["intercepts"]["50"]
     with pytest.raises(PriorError, match="sizes"):
         prior.from_json(broken)
-
-
-def test_numbers_are_rounded_but_scales_never_to_zero():
-    shipped = prior.load_prior().order
-    tiny = prior.LinearPrior(
-        features=shipped.features,
-        means=shipped.means,
-        scales=np.full(len(shipped.features), 1e-9),
-        coefficients={size: row + 1e-7 for size, row in shipped.coefficients.items()},
-        intercepts=shipped.intercepts,
-    )
-    written = prior._linear_to_json(tiny)
-    assert min(written["scales"]) > 0
-    assert written["coefficients"]["0"] == prior._linear_to_json(shipped)["coefficients"]["0"]

@@ -8,7 +8,7 @@ from graph.suggestion.ranking.rank import (
     rank_by_evidence,
     rank_tool_sets,
 )
-from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, habits, past, view
+from tests.graph.suggestion.ranking.small_catalogue import TEXTS, encoded, habits, view
 
 UNAWARE = prior_ranker("fake/words")
 TWO = "find flights between cities then send mail to a person"
@@ -53,16 +53,6 @@ def test_every_set_has_a_confidence(fitted):
         assert all(type(tool) is int for tool in one.tools)
 
 
-def test_neighbours_are_the_nearest_past_intents(fitted):
-    near = rank_tool_sets(encoded("get me to rome"), view(), fitted).neighbours
-    assert len(near) == MAX_NEIGHBOURS
-    assert near[0].similarity == pytest.approx(1, abs=1e-3)
-    assert (near[0].pattern, near[0].tools) == (2, (11, 12))
-    assert (near[0].successes, near[0].failures) == (3, 0)
-    similarity = [one.similarity for one in near]
-    assert similarity == sorted(similarity, reverse=True)
-
-
 def test_without_history_there_are_no_neighbours():
     ranking = rank_tool_sets(encoded(TWO), view(), UNAWARE)
     assert (ranking.neighbours, ranking.past_intent_count) == ((), 0)
@@ -78,16 +68,6 @@ def test_every_tool_considered_has_a_probability(fitted):
     assert set(likely) == set(TEXTS)
     assert all(0 < chance < 1 for chance in likely.values())
     assert likely[11] > 0.5 > likely[34]
-
-
-def test_shares_of_clauses_are_of_the_tools_listed():
-    ranking = rank_tool_sets(encoded(TWO), view(), UNAWARE)
-    listed = {tool for one in (ranking.best, *ranking.alternatives) for tool in one.tools}
-    assert set(ranking.clause_shares) == listed
-    assert ranking.clause_shares[11].shape == (2,)
-    assert ranking.clause_shares[11][0] == pytest.approx(1)
-    assert ranking.clause_shares[21][1] == pytest.approx(1)
-    assert ranking.clause_shares[21][0] < 1
 
 
 def test_only_tools_that_may_be_candidates_are_ranked():
@@ -106,13 +86,3 @@ def test_a_single_tool_is_the_only_set():
     ranking = rank_tool_sets(encoded("make a note"), view().with_allowed([32]), UNAWARE)
     assert (ranking.best.tools, ranking.alternatives) == ((32,), ())
     assert ranking.best.probability == pytest.approx(1)
-
-
-def test_a_tool_repeats_as_in_similar_runs_of_its_set():
-    runs = [(f"mail {name} and tell {name}", (22, 21, 22)) for name in ("ann", "bob", "eve")]
-    ranker = fit_ranker([*past(*runs), *habits()], view())
-    assert rank_tool_sets(encoded("mail ann and tell ann"), view(), ranker).best.tools == (
-        22,
-        21,
-        22,
-    )

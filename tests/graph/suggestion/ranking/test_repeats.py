@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from graph.suggestion.ranking import fit as fitting
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.past_intents import MAX_COUNTED_RUNS, PastIntent
 from graph.suggestion.ranking.rank import MIN_ROUTINE_RUNS, rank_tool_sets
@@ -116,28 +115,3 @@ def test_a_set_that_mostly_failed_gets_low_confidence():
     assert ranked(asked(HABITS[0][0], "cairo"), failing).best.confidence < 0.2
     other = [ranked(asked(HABITS[1][0], "revert"), one).best.confidence for one in (past, failing)]
     assert other[0] == other[1]
-
-
-def test_repeats_count_for_a_few_runs_at_most(monkeypatch):
-    made = []
-    example = fitting.set_model.make_example
-
-    def note(scored, *args, **fields):
-        made.append((scored.own_run, example(scored, *args, **fields)))
-        return made[-1][1]
-
-    monkeypatch.setattr(fitting.set_model, "make_example", note)
-    past = seen()
-    counts = (1, 2, 3, 40, 1, 5)
-    repeated = [replace(one, successes=count) for one, count in zip(past, counts, strict=True)]
-    fit_ranker(repeated, view(TOOLS))
-    made = made[len(past) :]  # without those that tell how far history is followed
-    assert [(one.intent, one.repeats) for own, one in made if own is not None] == [
-        (at, 0) for at in range(6)
-    ]
-    assert [(one.intent, one.repeats) for own, one in made if own is None] == [
-        (1, 1),
-        (2, 2),
-        (3, MAX_COUNTED_RUNS - 1),
-        (5, MAX_COUNTED_RUNS - 1),
-    ]

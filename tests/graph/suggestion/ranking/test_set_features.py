@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.suggestion.ranking import set_evidence
 from graph.suggestion.ranking.set_candidates import list_candidate_sets
 from graph.suggestion.ranking.set_features import (
     NO_OUTSIDER_LOGIT,
@@ -39,17 +38,6 @@ def test_a_run_is_left_out_of_its_own_features(count, seed, data):
     assert as_past.keys() == as_new.keys()
     for members, features in as_new.items():
         assert as_past[members] == pytest.approx(features, abs=1e-4)
-
-
-@pytest.mark.parametrize("cells", [1, 100, 1_000])
-def test_features_do_not_depend_on_how_many_sets_are_compared_at_a_time(monkeypatch, cells):
-    scored, runs = drawn_scored(past=40), drawn_runs(40, 0)
-    at_once = told(scored, runs)
-    monkeypatch.setattr(set_evidence, "BLOCK_CELLS", cells)
-    in_blocks = told(scored, runs)
-    assert in_blocks.keys() == at_once.keys()
-    for members, features in at_once.items():
-        assert in_blocks[members] == pytest.approx(features, abs=1e-5)
 
 
 def test_a_set_of_all_tools_has_a_very_unlikely_outsider():

@@ -5,9 +5,8 @@ import pytest
 
 from graph.suggestion.ranking import prior, set_model
 from graph.suggestion.ranking.set_candidates import CandidateSets
-from graph.suggestion.ranking.set_features import SET_FEATURES
 from graph.suggestion.ranking.set_history import SetHistory
-from graph.suggestion.ranking.set_model import SetChoices, SetExample
+from graph.suggestion.ranking.set_model import SetChoices
 from tests.graph.suggestion.ranking.drawn_runs import drawn_scored
 
 SETS = prior.load_prior().sets
@@ -44,18 +43,6 @@ def examples(count=30, seed=0):
         for one, run in zip(scored, runs, strict=True)
     ]
     return made, history
-
-
-def test_examples_whose_set_is_no_candidate_teach_nothing():
-    made, _ = examples(8)
-    lost = [
-        SetExample(candidates=one.candidates, rows=one.rows, chosen_index=None) for one in made
-    ]
-    model = set_model.fit_set_model(lost, prior=SETS, runs=8)
-    assert (
-        model.coefficients.tolist()
-        == SETS.select_features(SET_FEATURES).coefficients_at(8).tolist()
-    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graph.suggestion.ranking import calibrate, prior, strangers
+from graph.suggestion.ranking import prior, strangers
 from graph.suggestion.ranking.familiarity import fit_gate
 from graph.suggestion.ranking.fit import fit_ranker
 from graph.suggestion.ranking.past_intents import PastIntents
@@ -42,22 +42,3 @@ def test_too_few_kinds_of_work_have_no_strangers():
     intents = PastIntents.from_intents(habits()[:3], view())
     assert strangers.list_strangers(intents, view()) == []
     assert fit_ranker(habits()[:3], view()).calibrator.stranger is None
-
-
-def test_confidence_in_strangers_follows_how_often_they_were_right():
-    sure, unsure = (0.9, 0.5, 1.0), (0.9, 0.5, 0.0)
-    often, seldom = (
-        calibrate.Calibrator(
-            reach=1.0,
-            level=0.0,
-            slope=1.0,
-            repeat=0.0,
-            ceiling=1.0,
-            repeat_ceiling=1.0,
-            stranger=calibrate.fit_strangers(np.array([one] * 50), (0.0, 1.0)),
-        )
-        for one in (sure, unsure)
-    )
-    assert seldom.predict_confidence(0.9, familiarity=0.5) < 0.3
-    assert often.predict_confidence(0.9, familiarity=0.5) > 0.65
-    assert seldom.predict_confidence(0.9, familiarity=1.0) == pytest.approx(0.9)

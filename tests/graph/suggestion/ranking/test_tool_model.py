@@ -58,20 +58,6 @@ def test_only_tools_that_are_allowed_are_candidates():
     assert set(found.tools.tolist()) == allowed
 
 
-def test_fitted_intents_leave_out_their_own_run():
-    intents = drawn_past(VIEW, 12)
-    past = PastIntents.from_intents(intents, VIEW)
-    _, scored = fit_tool_model(past, VIEW, prior=load_prior().tools)
-    assert len(scored) == 12
-    for at, one in enumerate(scored):
-        assert one.own_run == past.fitted[at] == at
-        assert one.similarity[at] == -1
-        assert len(one.logits) == len(one.tools) == len(one.vectors)
-    assert scored[-1].own_run == 11
-    with pytest.raises(IndexError):
-        scored[12]
-
-
 def test_logits_of_few_intents_are_of_models_that_did_not_see_them(monkeypatch):
     intents = drawn_past(VIEW, 15)
     past = PastIntents.from_intents(intents, VIEW)

@@ -6,7 +6,7 @@ import pytest
 
 from gateway_project.foundation.garbage import pause_collection
 from graph.suggestion.ranking import tool_view
-from graph.suggestion.ranking.tool_view import BLOCK_ROWS, ToolView, compare_vectors
+from graph.suggestion.ranking.tool_view import ToolView
 from tests.graph.suggestion.ranking.drawn_intents import (
     DIMENSIONS,
     drawn_encoded,
@@ -102,20 +102,6 @@ def test_a_narrower_view_shares_the_statistics():
     assert narrow.words is view.words
 
 
-def test_servers_are_grouped():
-    view = drawn_view()
-    groups = view.groups
-    values = np.arange(40, dtype=np.float32)
-    for server, highest in enumerate(groups.max_by_server(values)):
-        tools = np.flatnonzero(groups.group_of == server)
-        assert len(set(view.servers[tools].tolist())) == 1
-        assert highest == values[tools].max()
-        mean = view.vectors_at(tools).mean(axis=0)
-        np.testing.assert_allclose(
-            groups.centroids[server], mean / np.linalg.norm(mean), atol=1e-5
-        )
-
-
 def test_statistics_of_many_tools_use_a_sample(monkeypatch):
     monkeypatch.setattr(tool_view, "MAX_SAMPLE", 10)
     view = drawn_view()
@@ -135,14 +121,3 @@ def test_an_empty_catalogue_is_a_view_too():
 @pytest.mark.parametrize("team", [None, 7])
 def test_without_private_tools_everyone_sees_all(team):
     assert ToolView.for_team(drawn_index(), team=team).index_positions is None
-
-
-@pytest.mark.parametrize("count", [0, 1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 7])
-@pytest.mark.parametrize("queries", [0, 1, 5, 40])
-def test_each_query_is_compared_with_each_vector(queries, count):
-    random = np.random.default_rng(count)
-    asked = random.standard_normal((queries, 8)).astype(np.float32)
-    vectors = random.standard_normal((count, 8)).astype(np.float32)
-    cosines = compare_vectors(asked, vectors)
-    assert cosines.dtype == np.float32
-    np.testing.assert_allclose(cosines, asked @ vectors.T, atol=1e-5)

@@ -8,16 +8,6 @@ def found(relations, *tools):
     return find_paths(Topology(relations), tools, lambda pk: NAMES.get(pk, str(pk)))
 
 
-def test_direct_paths_come_first_then_the_most_confident():
-    told = found([needs(1, 9, 0.9), needs(9, 2, 0.9), needs(3, 1, 0.6), needs(3, 2, 0.7)], 1, 2, 3)
-    assert [(path.tools, round(path.confidence, 2)) for path in told] == [
-        ((3, 2), 0.7),
-        ((3, 1), 0.6),
-        ((1, 9, 2), 0.81),
-    ]
-    assert told[2].hops[0].text == "git:status requires 9"
-
-
 def test_often_used_together_is_no_path():
     assert found([Relation(1, 2, RelationKind.OFTEN_USED_WITH, 1.0)], 1, 2) == ()
 

@@ -1,7 +1,7 @@
 import pytest
 
 from graph.relations import EvidenceSource, Relation, RelationKind
-from graph.suggestion.workflow.considered import MAX_CONSIDERED, find_considered
+from graph.suggestion.workflow.excerpt import MAX_CONSIDERED, find_considered
 from graph.topology import Topology
 from tests.graph.suggestion.workflow.builders import ranked, ranking
 

@@ -44,17 +44,6 @@ def test_a_tool_that_may_write_keeps_its_place_in_the_order():
     assert found.is_serial
 
 
-def test_often_used_together_orders_nothing():
-    together = [
-        Relation(1, 5, RelationKind.OFTEN_USED_WITH, 1.0),
-        Relation(5, 1, RelationKind.PRECEDES, 1.0),
-    ]
-    assert waits(dag(1, 5, given=reading(1, 5), relations=together)) == {
-        "status": set(),
-        "now": set(),
-    }
-
-
 def test_dependencies_come_first_whatever_the_ranker_says():
     found = dag(3, 1, 2, given=reading(1, 2, 3), relations=[needs(3, 2)])
     assert [task.name for task in found.tasks] == ["git:status", "git:add", "git:commit"]

@@ -2,10 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.relations import Relation, RelationKind
-from graph.suggestion.workflow import excerpt
 from graph.suggestion.workflow.excerpt import (
     MAX_NEIGHBOURS,
-    MAX_PAIRED_TOOLS,
     copy_surroundings,
     find_intermediate_tools,
 )
@@ -57,23 +55,3 @@ def test_only_the_most_confident_neighbours_are_considered():
     whole = Topology(steps)
     assert len(whole.successors(1)) == 2 * MAX_NEIGHBOURS
     assert find_intermediate_tools(whole, hubs) == (others[-1],)
-
-
-def test_the_cost_of_hubs_is_bounded(monkeypatch):
-    compared = []
-    best = excerpt._best_intermediate
-
-    def counted(shared, *rest):
-        compared.append(len(shared))
-        return best(shared, *rest)
-
-    monkeypatch.setattr(excerpt, "_best_intermediate", counted)
-    hubs = range(MAX_PAIRED_TOOLS)
-    steps = [
-        Relation(*ends, RelationKind.PRECEDES, 0.5)
-        for hub in hubs
-        for other in range(100, 100 + 2 * MAX_NEIGHBOURS)
-        for ends in ((hub, other), (other, hub))
-    ]
-    find_intermediate_tools(Topology(steps), hubs)
-    assert max(compared) <= MAX_NEIGHBOURS

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from graph.suggestion.ranking.calibrate import UNFITTED_CALIBRATOR
 from graph.suggestion.ranking.rank import Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.build import build_workflow
@@ -144,19 +143,6 @@ def test_half_of_what_past_runs_suggest_is_not_complete_either() -> None:
     assert found.confidence <= MAX_PARTIAL_CONFIDENCE
 
 
-def test_past_runs_may_know_better_than_the_words() -> None:
-    found = suggest(
-        "read the report and post a message",
-        (candidate(READ, 0.7), candidate(POST, 0.1)),
-        (candidate(POST, 0.6), candidate(READ, 0.1)),
-        found=ranking(
-            ranked(POST, confidence=0.95), probabilities={POST: 0.9, READ: 0.01}, history=40
-        ),
-        familiarity=0.9,
-    )
-    assert (found.uncovered, found.confidence) == ((), 0.95)
-
-
 def test_what_no_task_has_to_do_with_is_named_although_runs_are_familiar() -> None:
     found = suggest(
         "post a message and translate the flowers",
@@ -213,32 +199,6 @@ def test_requests_for_different_actions_share_no_tool_if_another_is_near() -> No
 
     assert with_second(0.2) == [LIST]
     assert with_second(0.63) == [LIST, READ]
-
-
-def test_a_plan_is_less_sure_the_likelier_it_leaves_a_tool_out() -> None:
-    def sureness(**probabilities: float) -> float:
-        found = ranking(
-            ranked(LIST, OTHER, confidence=0.1),
-            probabilities={READ: probabilities["read"], POST: probabilities["post"]},
-        )
-        requests = (candidate(READ, 0.5), candidate(OTHER, 0.45))
-        suggestion = suggest("read the report", requests, found=found)
-        assert tools_of(suggestion) == [READ]
-        return suggestion.confidence
-
-    assert sureness(read=0.9, post=0.1) > sureness(read=0.9, post=0.5) + 0.02
-    assert sureness(read=0.9, post=0.5) > sureness(read=0.9, post=1.0)
-    assert sureness(read=0.9, post=0.5) == sureness(read=0.2, post=0.5)
-
-
-def test_a_plan_is_surer_where_texts_alone_were_right_before() -> None:
-    known = replace(UNFITTED_CALIBRATOR, text_only_shift=3.0, text_only_floor=-9.0)
-    found = replace(ranking(ranked(READ)), calibrator=known)
-    told = [
-        suggest("read a.txt", (candidate(READ, 0.6), candidate(POST, 0.1)), found=one).confidence
-        for one in (None, found)
-    ]
-    assert told[0] < 0.7 < told[1]
 
 
 def test_a_ranked_set_adds_no_steps_that_no_request_asks_for() -> None:

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from graph.relations import Relation, RelationKind
@@ -9,7 +7,6 @@ from graph.suggestion.workflow.types import SuggestedTask
 from graph.suggestion.workflow.wording import (
     MAX_QUOTED,
     MAX_TOOLS,
-    MAX_WARNINGS,
     write_conditions,
 )
 from tests.graph.suggestion.workflow.builders import (
@@ -71,17 +68,6 @@ def test_only_the_first_added_tools_are_named():
     assert any("without the 10 added" in text for text in found.explanation)
 
 
-def test_only_the_first_warnings_are_listed():
-    off = [tool(pk, is_usable=False, obstacle="is disabled") for pk in range(100, 115)]
-    found = build_workflow(
-        make_request(),
-        ranking(ranked(3)),
-        context=make_context(*off, relations=[needs(3, one.pk) for one in off]),
-    )
-    assert len(found.warnings) == MAX_WARNINGS + 1
-    assert found.warnings[-1] == "and 5 more"
-
-
 def test_requirements_beyond_the_limit_are_counted():
     needed = [tool(pk) for pk in range(100, 125)]
     found = build_workflow(
@@ -100,15 +86,6 @@ def test_a_hidden_replacement_is_not_named():
         ).warnings
         == ()
     )
-
-
-def test_of_few_intents_that_ran_often_only_new_ones_stay_uncertain():
-    few = replace(ranking(ranked(1, confidence=0.6), history=5), counted_runs=20)
-    sentences = " ".join(told(few))
-    assert (
-        "in a new intent's workflow is at most 0.69 until 20 different past intents" in sentences
-    )
-    assert "cases are known" not in sentences
 
 
 def test_without_a_clear_fit_there_is_a_warning():

@@ -90,10 +90,6 @@ def test_no_two_attempts_share_a_secret():
     assert begin()[0].verifier != begin()[0].verifier
 
 
-def test_no_scope_is_sent_if_none_is_known():
-    assert "scope" not in parse_qs(urlsplit(begin(scope="")[2]).query)
-
-
 @pytest.mark.parametrize("says_iss", [True, False])
 def test_a_code_of_the_right_authorization_server_is_taken(says_iss):
     attempt, state, _ = begin(replace(FOUND, server=replace(SERVER, says_iss=says_iss)))

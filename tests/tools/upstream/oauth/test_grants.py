@@ -7,7 +7,7 @@ import pytest
 from tests.servers import oauth_world
 from tests.tools.upstream.oauth.conftest import ALL, REDIRECT
 from tools.upstream.http.client import FetchedResponse
-from tools.upstream.oauth import authorization, clients, discovery, grants, values
+from tools.upstream.oauth import authorization, clients, discovery, grants
 from tools.upstream.oauth.challenge import BearerChallenge
 from tools.upstream.oauth.failures import (
     AuthorizationRefused,
@@ -202,9 +202,3 @@ def test_no_secret_shows_when_values_are_printed():
     )
     printed = repr(SIGN_IN) + repr(attempt)
     assert not any(secret in printed for secret in (*SECRETS, attempt.verifier))
-
-
-def test_dumped_values_round_trip(clock):
-    whole = replace(SIGN_IN, tokens=replace(SIGN_IN.tokens, expires_at=clock()), wanted="x")
-    data = json.loads(json.dumps(values.dump_value(whole)))
-    assert values.parse_value(SignIn, data) == whole

@@ -53,10 +53,3 @@ async def test_other_visitors_are_refused_and_the_wait_goes_on(listener):
 
 async def test_no_response_is_accepted_before_the_state_is_set(listener):
     assert (await get(f"{listener.redirect_uri}?state=&code=1"))[0] == 400
-
-
-async def test_the_listener_closes_on_exit():
-    async with loopback.open_loopback() as listener:
-        address = listener.redirect_uri
-    with pytest.raises(aiohttp.ClientConnectionError):
-        await get(address)
