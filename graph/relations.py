@@ -68,6 +68,8 @@ SHIPPED: Final = "foregate"
 """Origin of evidence shipped with the product."""
 MIN_BINDING_CONFIDENCE: Final = 0.5
 """Confidence from which a required dependency binds, whatever its source."""
+SOFT_KINDS: Final = (RelationKind.PROVIDES, RelationKind.PRECEDES, RelationKind.VALIDATES)
+"""Kinds that constrain an order unless that closes a cycle; priority at equal confidence."""
 _SCHEMA_ONLY: Final = (EvidenceSource.SCHEMA,)
 
 
@@ -153,6 +155,17 @@ def is_server_guess(relation: Relation) -> bool:
         return True
     counted = relation.detail.get("successes", 1.0) + relation.detail.get("failures", 0.0)
     return not counted and TEAM_SOURCES.issuperset(relation.sources)
+
+
+def rank_soft(relation: Relation) -> tuple[bool, float, int, int, int]:
+    """Return the key that sorts relations of `SOFT_KINDS`: those that give way last come first."""
+    return (
+        is_server_guess(relation),
+        -relation.confidence,
+        SOFT_KINDS.index(relation.kind),
+        relation.source,
+        relation.target,
+    )
 
 
 def compute_decay(age_days: float) -> float:

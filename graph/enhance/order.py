@@ -15,7 +15,14 @@ from graph.algorithms.cycles import (
 )
 from graph.algorithms.expand import MIN_CONFIDENCE
 from graph.enhance.related import MIN_GUESS_RANK
-from graph.relations import Relation, RelationKind, is_binding_dependency, is_server_guess
+from graph.relations import (
+    SOFT_KINDS,
+    Relation,
+    RelationKind,
+    is_binding_dependency,
+    is_server_guess,
+    rank_soft,
+)
 from graph.topology import Topology
 
 RIVAL_KINDS: Final = frozenset(
@@ -24,8 +31,6 @@ RIVAL_KINDS: Final = frozenset(
 """Kinds that make two tools rivals: one of them suffices, or only one is allowed."""
 
 ArcMap = Mapping[int, Iterable[int]]
-SOFT_KINDS: Final = (RelationKind.PROVIDES, RelationKind.PRECEDES, RelationKind.VALIDATES)
-"""Kinds that constrain the order unless that closes a cycle; priority at equal confidence."""
 _TARGET_FIRST_KINDS: Final = (RelationKind.DEPENDS_ON, RelationKind.VALIDATES)
 
 
@@ -148,23 +153,12 @@ def order_for_running(topology: Topology, tools: Sequence[int]) -> RunOrder:
     related = list(topology.relations_among(distinct))
     dependencies = sort_strongest_first(r for r in related if r.kind is RelationKind.DEPENDS_ON)
     dropped = tuple(relation for relation in dependencies if not _add_relation(order, relation))
-    for relation in sorted((r for r in related if r.kind in SOFT_KINDS), key=_soft_sort_key):
+    for relation in sorted((r for r in related if r.kind in SOFT_KINDS), key=rank_soft):
         _add_relation(order, relation)
     return RunOrder(
         tools=tuple(sort_topologically(distinct, order.arcs)),
         dropped_relations=dropped,
         is_constrained=bool(order.arcs),
-    )
-
-
-def _soft_sort_key(relation: Relation) -> tuple[bool, float, int, int, int]:
-    kind = SOFT_KINDS.index(relation.kind)
-    return (
-        is_server_guess(relation),
-        -relation.confidence,
-        kind,
-        relation.source,
-        relation.target,
     )
 
 

@@ -20,6 +20,7 @@ from graph.relations import (
     RelationKind,
     is_binding_dependency,
     is_server_guess,
+    rank_soft,
 )
 from graph.suggestion.workflow.evidence import MIN_SIMILARITY
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from graph.suggestion.ranking.rank import RankedSet, Ranking
     from graph.suggestion.workflow.types import SuggestTool
 
-SOFT_KINDS: Final = (RelationKind.PROVIDES, RelationKind.PRECEDES)
-"""Kinds that order tools unless something stronger objects; ties are broken in this order."""
+ORDERING_KINDS: Final = frozenset({RelationKind.PROVIDES, RelationKind.PRECEDES})
+"""Kinds that order tools unless something stronger objects."""
 MIN_CONFIDENCE: Final = 0.5
 """Minimum confidence of a relation of these kinds."""
 MIN_RUNS: Final = 3
@@ -72,7 +73,7 @@ def order_tools(
     ranking: Ranking,
     reading: IntentReading,
 ) -> OrderedTools:
-    """Order tools by dependencies, then by `SOFT_KINDS`, then as the ranker did.
+    """Order tools by dependencies, then by `ORDERING_KINDS`, then as the ranker did.
 
     Dependencies always count. Soft relations count from `MIN_CONFIDENCE`: those from people, files
     or runs before servers' guesses, the most confident first, unless they close a cycle. Past runs
@@ -98,7 +99,7 @@ def order_tools(
     needs = {pair for pair in hard if order.add_arc(*pair)}  # repeated tools may close a cycle
     stated_order = _StatedOrder(ranked_set=ranked, ranking=ranking, reading=reading)
     reordering = []
-    for relation in sorted(filter(_is_soft, relations), key=_soft_sort_key):
+    for relation in sorted(filter(_is_soft, relations), key=rank_soft):
         if not stated_order.is_opposed(relation):
             added, is_moved = _add_relation(order, relation, tools)
             needs |= set() if is_server_guess(relation) else added
@@ -119,18 +120,7 @@ def _is_hard(relation: Relation) -> bool:
 
 
 def _is_soft(relation: Relation) -> bool:
-    return relation.kind in SOFT_KINDS and relation.confidence >= MIN_CONFIDENCE
-
-
-def _soft_sort_key(relation: Relation) -> tuple[bool, float, int, int, int]:
-    kind = SOFT_KINDS.index(relation.kind)
-    return (
-        is_server_guess(relation),
-        -relation.confidence,
-        kind,
-        relation.source,
-        relation.target,
-    )
+    return relation.kind in ORDERING_KINDS and relation.confidence >= MIN_CONFIDENCE
 
 
 def _add_relation(
