@@ -11,5 +11,5 @@ The first run installs clients and four real servers of npm in FOLDER, without r
 scripts, writes a catalogue of generated servers, and moves a copy of the client's configuration
 behind Foregate with the commands that a person uses. Nobody is trusted, and nothing is approved.
 Results are kept in FOLDER/results.json, so that a run of some clients, ways or jobs renews only
-these; FOLDER/results.md has the tables, which `--write` puts into docs/clients.md.
+these; FOLDER/results.md has the tables, some of whose rows are in docs/clients.md.
 """

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import benchmarks.clients as package
-from benchmarks import document
 from benchmarks.clients import report
 from benchmarks.clients.drive import drive
 from benchmarks.clients.measure import Figures, measure
 from benchmarks.clients.set_up import (
-    BASE,
     CLIENTS,
     PACKAGE,
     Entries,
@@ -52,8 +50,6 @@ def main() -> None:
     table = report.render(list(rows.values()), versions, WAYS)
     (folder / "results.md").write_text(table)
     print(table)
-    if arguments.write:
-        document.replace(BASE / "docs" / "clients.md", "clients", table)
 
 
 def _parse(jobs: list[str]) -> argparse.Namespace:
@@ -66,7 +62,6 @@ def _parse(jobs: list[str]) -> argparse.Namespace:
     parser.add_argument("--job", action="append", choices=jobs)
     parser.add_argument("--long-s", type=float, default=LONG_S, help="length of the long call")
     parser.add_argument("--think-s", type=float, default=THINK_S, help="time of a model's answer")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/clients.md")
     return parser.parse_args()
 
 
