@@ -23,9 +23,8 @@ from tools.pinned_content import ContentUnavailable
 from tools.upstream.errors import UpstreamRefused
 
 BASE = Path(__file__).resolve().parent.parent.parent
-DOCUMENTED = set(
-    re.findall(r"^\| `(\w+)` \|", (BASE / "docs" / "errors.md").read_text(), re.MULTILINE)
-)
+ROWS = re.findall(r"^\| (`.+?) \|", (BASE / "docs" / "errors.md").read_text(), re.MULTILINE)
+DOCUMENTED = {code for row in ROWS for code in re.findall(r"`(\w+)`", row)}
 SOURCES = [*(BASE / "gateway_project").rglob("*.py"), *(BASE / "execution").rglob("*.py")]
 BY_INSTANCE = {DirectCallFailed, ActionNotPossible, NotReady, ContentUnavailable}
 """Their codes differ from one to the other."""
