@@ -31,7 +31,6 @@ from benchmarks.reader_rows import (
     Row,
     Span,
     is_held_out,
-    read_choices,
     read_set,
     vary_rows,
 )
@@ -66,35 +65,19 @@ def main() -> None:
     training = Training()
     if arguments.further:
         training.load()
-    embed, apart = _load_embedder().embed, {row.text for row in judged}
-    choices = [
-        row
-        for name in LEARNED
-        for row in read_choices(arguments.folder, name, embed=embed)
-        if row.text not in apart and not is_held_out(row.server)
-    ]
-    print(f"{len(choices)} questions which tool serves", flush=True)
-    training.fit(draw_epochs(learned, choices), seconds=60 * arguments.minutes)
+    training.fit(draw_epochs(learned), seconds=60 * arguments.minutes)
     training.judge(judged)
     if arguments.write:
         np.savez_compressed(TARGET, **training.export())
         print("raise tools/embed/graph_version.py, since built readers are kept")
 
 
-def draw_epochs(rows: Sequence[Row], choices: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield the questions of each epoch: as many about values as which tool serves."""
+def draw_epochs(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Yield the questions of each epoch: as they are, then with other values each time."""
     drawn = random.Random(SEED)  # noqa: S311 - no secret
+    yield rows
     while True:
-        texts = sorted({row.text for row in rows})
-        chosen = set(drawn.sample(texts, int(len(texts) * min(1, len(choices) / len(rows)))))
-        yield [*vary_rows([row for row in rows if row.text in chosen], drawn), *choices]
-
-
-def _load_embedder() -> Any:
-    from gateway_project.foundation.config import load_config
-    from tools.embed.load import make_embedder
-
-    return make_embedder(load_config())
+        yield vary_rows(rows, drawn)
 
 
 class Training:

@@ -6,12 +6,10 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-
-import numpy as np
 
 from benchmarks.bind_everyday import WISHES, load_tools
 
@@ -27,8 +25,6 @@ ORDERED: Final = tuple(f"ordered_{number}" for number in range(1, 4))
 """Sentences that order what their tool does, or do not."""
 SWAPPED: Final = 0.3
 """Share of the values without digits that give way to others in each epoch but the first."""
-MAX_RIVALS: Final = 10
-"""Most similar tools of a set of which the wrong ones for a wish are drawn."""
 HELD_OUT: Final = 8
 """Percent of the servers."""
 
@@ -103,45 +99,6 @@ def _read_sentence(sentence: Mapping[str, Any], tool: Any) -> Iterator[Row]:
                 yield Row(
                     text=text, server=tool.server, question=question, is_stated=True, spans=None
                 )
-
-
-def read_choices(folder: Path, name: str, *, embed: Callable[..., Any]) -> Iterator[Row]:
-    """Yield the questions whether a tool serves a wish of a set: its own, and similar ones.
-
-    Args:
-        folder: As for `read_set`.
-        name: Of the set.
-        embed: Of `tools.embed.embedder.Embedder`.
-    """
-    from graph.suggestion.binding.questions import ask_whether_serves
-
-    tools = list(load_tools(folder / f"everyday_{name}").values())
-    if not tools:
-        return
-    texts = [f"{one.name.replace('_', ' ')}: {one.description}"[:400] for one in tools]
-    vectors = embed(texts, kind="document")
-    lines = (WISHES / f"{name}.jsonl").read_text("utf-8").splitlines()
-    wishes = [one for one in map(json.loads, lines) if "kind" not in one and one.get("tools")]
-    places = {one.tool.replace(":", "/", 1): place for place, one in enumerate(tools)}
-    drawn = random.Random(name)  # noqa: S311 - no secret
-    asked = embed([one["text"] for one in wishes], kind="query")
-    for wish, vector in zip(wishes, asked, strict=True):
-        right = [places[one] for one in wish["tools"] if one in places]
-        also = {places[one] for one in wish.get("also", ()) if one in places}
-        others = [
-            place for place in np.argsort(-(vectors @ vector)) if place not in {*right, *also}
-        ]
-        servers = {tools[place].server for place in right}
-        siblings = [place for place in others if tools[place].server in servers]
-        wrong = [*drawn.sample(others[:MAX_RIVALS], 2), *siblings[:1]] if others else []
-        for place in dict.fromkeys((*right, *wrong)):
-            yield Row(
-                text=wish["text"],
-                server=tools[place].server,
-                question=ask_whether_serves(tools[place]),
-                is_stated=place in right,
-                spans=None,
-            )
 
 
 def vary_rows(rows: Sequence[Row], drawn: random.Random) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from graph.suggestion.binding.schemas import load_schema, spell_out
+from graph.suggestion.binding.schemas import spell_out
 from tools.embed.reader import Question
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ MAX_MEMBERS: Final = 16
 _MAX_MEMBER_CHARS: Final = 40
 _MAX_DESCRIPTION_CHARS: Final = 120
 _MAX_TOOL_CHARS: Final = 80
-_MAX_ABOUT_TOOL_CHARS: Final = 160
 
 
 def list_members(parameter: ToolParameter) -> tuple[Any, ...]:
@@ -48,21 +47,6 @@ def ask_about(tool: BindTool, parameter: ToolParameter) -> Question:
     of_tool = _clip(tool.description, _MAX_TOOL_CHARS)
     text += f"){': ' + about if about else ''} | {spell_out(tool.name)}: {of_tool}"
     return Question(text, tuple(members), parameter.is_number)
-
-
-def ask_whether_serves(tool: BindTool) -> Question:
-    """Return the question whether a text asks for what a tool does.
-
-    Example:
-        >>> from graph.suggestion.binding.steps import BindTool
-        >>> tool = BindTool(pk=1, tool="a:get_tide", name="get_tide", description="Get the tide",
-        ...     input_schema={"type": "object", "properties": {"harbour": {}}})
-        >>> ask_whether_serves(tool).text
-        'call a: get tide (harbour): Get the tide'
-    """
-    names = _clip(", ".join(map(spell_out, load_schema(tool).parameters)), _MAX_TOOL_CHARS)
-    about = _clip(tool.description, _MAX_ABOUT_TOOL_CHARS)
-    return Question(f"call {spell_out(tool.server)}: {spell_out(tool.name)} ({names}): {about}")
 
 
 def _clip(text: str, length: int) -> str:
