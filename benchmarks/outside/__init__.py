@@ -20,5 +20,9 @@ A wish without steps is one that no tool serves. The halves were split by a hash
 each language and number of steps. The open half is for anybody who works on search and suggestion;
 the kept half is only looked at as a sum.
 
-    python -m benchmarks.outside --half open|kept|all [--json]
+The blind set, `wishes_blind.jsonl` over the servers of `servers_blind.json`, was written by
+somebody who knew only the lists of tools, with French too. It is run once and only looked at as a
+sum, so that no later change has seen it.
+
+    python -m benchmarks.outside --half open|kept|all|blind [--json]
 """

@@ -1,6 +1,6 @@
 """Ask a gateway over real servers' tools for everyday wishes.
 
-    python -m benchmarks.outside --half open|kept|all [--json]
+    python -m benchmarks.outside --half open|kept|all|blind [--json]
 
 The first run installs the pinned servers and records what they list, without network, in a cache
 folder. Each run then has a new data folder: a configuration file with all servers is imported,
@@ -28,11 +28,12 @@ from benchmarks.scratch_home import scratch_home
 LIVE_CONNECT_TIMEOUT_S = 300.0
 """Dozens of servers start at once."""
 CACHE = Path.home() / ".cache" / "foregate-outside"
+BLIND_CACHE = Path.home() / ".cache" / "foregate-outside-blind"
 BASE = Path(__file__).resolve().parent.parent.parent
 
 
 def main() -> None:
-    """Measure a half of the wishes, or both, and print a table or JSON."""
+    """Measure a half of the wishes, both, or the blind set, and print a table or JSON."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -46,11 +47,13 @@ def main() -> None:
         action="store_true",
         help="the gateway starts the real servers, not servers that replay their lists",
     )
-    parser.add_argument("--cache", type=Path, default=CACHE, help="folder of installed servers")
+    parser.add_argument("--cache", type=Path, help="folder of installed servers")
     arguments = parser.parse_args()
+    arguments.cache = arguments.cache or (BLIND_CACHE if arguments.half == "blind" else CACHE)
     arguments.cache.mkdir(parents=True, exist_ok=True)
     chosen = wishes.load_wishes(arguments.half)
-    recording = servers.load_recording(arguments.cache, _tell)
+    pinned = servers.load_servers(arguments.half)
+    recording = servers.load_recording(pinned, arguments.cache, _tell)
     with scratch_home() as home:
         verdicts = _measure(home, chosen, recording, arguments)
     figures = report.summarize(verdicts)
@@ -82,9 +85,7 @@ def _measure(
     from benchmarks.outside import ask, score
 
     config = home / "servers.json"
-    config.write_text(
-        json.dumps({"mcpServers": _write_entries(arguments.cache, live=arguments.live)})
-    )
+    config.write_text(json.dumps({"mcpServers": _write_entries(arguments)}))
     config.chmod(0o600)
     _fill_catalogue(config, recording)
     _tell(f"asking for {len(chosen)} wishes")
@@ -99,10 +100,11 @@ def _measure(
     ]
 
 
-def _write_entries(cache: Path, *, live: bool) -> dict[str, Any]:
+def _write_entries(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the servers as in a client's configuration file."""
+    cache, live = arguments.cache, arguments.live
     entries: dict[str, Any] = {}
-    for server in servers.load_servers():
+    for server in servers.load_servers(arguments.half):
         if live:
             servers.install(server, cache)
             command, env = servers.get_launch(server, cache)

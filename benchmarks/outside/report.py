@@ -11,7 +11,7 @@ from benchmarks.outside.score import WishVerdict
 from benchmarks.tables import markdown, percentile
 from execution.mode import SUGGESTION_THRESHOLD
 
-LANGUAGES = {"en": "English", "de": "German", "zh": "Chinese", "es": "Spanish"}
+LANGUAGES = {"en": "English", "de": "German", "zh": "Chinese", "es": "Spanish", "fr": "French"}
 STEPS = {0: "served by no tool", 1: "one step", 2: "two steps", 3: "three steps"}
 
 

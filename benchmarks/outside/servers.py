@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +42,7 @@ _HOME_FILES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideServer:
-    """A server of `servers.json`.
+    """A server of `servers.json` or `servers_blind.json`.
 
     Attributes:
         name: Its name in the gateway.
@@ -73,20 +73,24 @@ class OutsideServer:
         return (f"{self.package}{mark}{self.version}", *self.also)
 
 
-def load_servers() -> tuple[OutsideServer, ...]:
-    """Return the pinned servers."""
+def load_servers(half: str = "all") -> tuple[OutsideServer, ...]:
+    """Return the pinned servers of a half of the wishes; the blind set has servers of its own."""
+    name = "servers_blind.json" if half == "blind" else "servers.json"
     return tuple(
         OutsideServer(
             **{**row, "args": tuple(row.get("args", ())), "also": tuple(row.get("also", ()))}
         )
-        for row in json.loads((FOLDER / "servers.json").read_text())
+        for row in json.loads((FOLDER / name).read_text())
     )
 
 
-def load_recording(cache: Path, report: Callable[[str], None]) -> dict[str, Any]:
+def load_recording(
+    pinned: Iterable[OutsideServer], cache: Path, report: Callable[[str], None]
+) -> dict[str, Any]:
     """Return what each server lists; install and ask those that the cache does not know yet.
 
     Args:
+        pinned: The servers.
         cache: Folder of the installed servers and of their recorded lists.
         report: Called with a line on each server that is installed and asked.
 
@@ -94,12 +98,12 @@ def load_recording(cache: Path, report: Callable[[str], None]) -> dict[str, Any]
         By server: `pins`, `server_info` and `tools`.
 
     Raises:
-        SystemExit: If a server does not list as many tools as `servers.json` says.
+        SystemExit: If a server does not list as many tools as its entry says.
     """
     path = cache / "recorded.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     recording: dict[str, Any] = {}
-    for server in load_servers():
+    for server in pinned:
         recorded = known.get(server.name)
         if recorded is None or recorded["pins"] != list(server.pins):
             install(server, cache)

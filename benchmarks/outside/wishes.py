@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = Path(__file__).resolve().parent
-HALVES: Final = {"open": ("open",), "kept": ("kept",), "all": ("open", "kept")}
+HALVES: Final = {
+    "open": ("open",),
+    "kept": ("kept",),
+    "all": ("open", "kept"),
+    "blind": ("blind",),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +38,7 @@ class Wish:
         id: Identifies it in a report.
         text: As typed.
         language: ISO 639-1 code.
-        half: `open` or `kept`.
+        half: `open`, `kept` or `blind`.
         steps: Empty if no tool serves it.
         helpers: Ids of tools that may be in the workflow too.
     """
@@ -47,7 +52,7 @@ class Wish:
 
 
 def load_wishes(half: str) -> tuple[Wish, ...]:
-    """Return the wishes of a half, or of both, ordered by id.
+    """Return the wishes of a half, of both, or of the blind set, ordered by id.
 
     Raises:
         SystemExit: If a half is not here.
