@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from benchmarks.evaluation.inputs import EncodedQuery
     from benchmarks.fit_adapter import Encoder
+    from benchmarks.fit_prior.indexed import IndexedSet
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.intent.requests import StatedRequest
     from graph.suggestion.ranking.rank import Ranking
@@ -71,7 +72,7 @@ def main() -> None:
     if len(sys.argv) != 2 or sys.argv[1] not in fits:
         sys.exit(f"say what to fit: {' or '.join(fits)}")
     root = Path(os.environ.get("FOREGATE_DATA") or sys.exit("set FOREGATE_DATA to the data sets"))
-    _prepare()
+    prepare()
     fits[sys.argv[1]](root)
 
 
@@ -134,19 +135,9 @@ def gather(
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
 
     with indexed(folder) as one:
-        tools = {
-            one.keys[tool.id]: SuggestTool(
-                pk=one.keys[tool.id],
-                tool=f"{tool.server}:{tool.name}",
-                name=tool.name,
-                input_schema=tool.input_schema,
-            )
-            for tool in one.data.tools
-        }
-        context = SuggestionContext(find_tool=tools.get)
+        context = make_context(one)
         view = ToolView.for_team(one.index, team=None)
         ranker = fit_ranker([], view)
         own = [query for query in one.data.queries if query.slots]
@@ -159,6 +150,23 @@ def gather(
             _plan_wish(intent, rank_tool_sets(intent.encoded, view, ranker), context, needed)
             for intent, needed in zip(encoded, needs, strict=True)
         ]
+
+
+def make_context(one: IndexedSet) -> SuggestionContext:
+    """Return the tools of a set as a suggestion sees them, without history or reader."""
+    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+
+    tools = {
+        one.keys[tool.id]: SuggestTool(
+            pk=one.keys[tool.id],
+            tool=f"{tool.server}:{tool.name}",
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.input_schema,
+        )
+        for tool in one.data.tools
+    }
+    return SuggestionContext(find_tool=tools.get)
 
 
 def _plan_wish(
@@ -447,7 +455,8 @@ def predict(coefficients: Floats, rows: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-(rows @ coefficients))))
 
 
-def _prepare() -> None:
+def prepare() -> None:
+    """Set Django up, with its tables."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway_project.settings.base")
     import django
 

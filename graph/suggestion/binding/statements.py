@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 MIN_READING: Final = 0.5
 """Least probability of a value for a tool that is known to be read-only."""
-MIN_CHANGING: Final = 0.6
+MIN_CHANGING: Final = 0.65
 """The same for any other tool."""
-MIN_GRAVE: Final = 0.8
+MIN_GRAVE: Final = 0.85
 """The same for a tool that may destroy something, or whose effects are hard to take back."""
 MAX_QUESTIONS: Final = 40
 """Parameters of a task that are asked about, in the order of the schema."""

@@ -50,14 +50,13 @@ COVERAGE_WEIGHTS: Final[Mapping[str, float]] = {
 one for kinds of values (0.291), which was left out without a new fit: it told served wishes from
 others by half a point of AUROC."""
 READING_WEIGHTS: Final[Mapping[str, float]] = {
-    "taken": 4.2,
-    "optional": 1.75,
-    "missing": -0.4,
-    "asked": -0.17,
+    "taken": 3.65,
+    "optional": 1.26,
+    "missing": -0.36,
+    "asked": -0.11,
 }
-"""Log-odds, per unit of `request_fit.Reading`, by which a tool is likelier than a rival: of a
-conditional logit beside the scores, on 811 everyday wishes for the servers that
-`benchmarks.fit_reader` holds out. `benchmarks.fit_plan` does not fit them yet."""
+"""Log-odds, per unit of `request_fit.Reading`, by which a tool is likelier than a rival, as
+`python -m benchmarks.fit_rivals` prints them."""
 MAX_RIVALS: Final = 4
 MAX_RIVAL_GAP: Final = 2.0
 """Log-odds that a tool may be behind the best one and still be read for."""
@@ -181,7 +180,7 @@ def _read_rivals(
     Only those near the best one are read for. What is read never makes a tool that may destroy
     something overtake one that does not.
     """
-    rivals = [one for one in tools[:MAX_RIVALS] if one.score >= tools[0].score - MAX_RIVAL_GAP]
+    rivals = select_rivals(tools)
     if read is None or len(rivals) < 2:
         return tools
     found = [
@@ -193,6 +192,11 @@ def _read_rivals(
         is_graver = one.tool.is_destructive and not tools[0].tool.is_destructive
         more[one.pk] = min(evidence - found[0], 0.0) if is_graver else evidence - found[0]
     return _sort_best_first(replace(one, score=one.score + more[one.pk]) for one in tools)
+
+
+def select_rivals(tools: Sequence[ScoredTool]) -> list[ScoredTool]:
+    """Return the tools that are near the best one, of tools that begin with it."""
+    return [one for one in tools[:MAX_RIVALS] if one.score >= tools[0].score - MAX_RIVAL_GAP]
 
 
 def _sort_best_first(tools: Iterable[ScoredTool]) -> tuple[ScoredTool, ...]:
