@@ -10,10 +10,10 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from gateway_project.access.roles import CURATE, READ, SEARCH
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.problems import ApiError, InvalidInput, NotFound
 from gateway_project.api.views import ApiView
+from gateway_project.foundation.schema_parts import describe_object
 from gateway_project.foundation.text import strip_invisible_deep
 from gateway_project.use_cases import curate_catalogue, curate_danger
 from gateway_project.use_cases.approve_tools import approve_tools, load_waiting

@@ -13,13 +13,13 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from gateway_project.access.roles import CURATE, SEARCH
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import read_choice, read_number
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.views import ApiView
 from gateway_project.find.lookup import limit_to_group
 from gateway_project.find.relation_rows import phrase_relation
+from gateway_project.foundation.schema_parts import describe_object
 from gateway_project.use_cases import curate_relations
 from graph.algorithms.shortest_path import (
     find_shortest_path,

@@ -19,7 +19,6 @@ from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSort, RunSummary, RunView
 from gateway_project.access.roles import APPROVE, CONTROL, READ
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import (
     AnyRequest,
@@ -33,7 +32,8 @@ from gateway_project.api.pages import (
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import meta_tools, run_schema
+from gateway_project.foundation.schema_parts import describe_object
+from gateway_project.mcp.meta_tools.runs import GET_RUN, RUN_WORKFLOW
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs import run_json
 from gateway_project.use_cases import control_run as use_case
@@ -72,13 +72,13 @@ _SUMMARY: Final = describe_object(
         *("started_at", "ended_at"),
     ),
 )
-_STATE: Final = meta_tools.BY_NAME[meta_tools.GET_RUN].output_schema or {}
+_STATE: Final = GET_RUN.output_schema or {}
 _ACTIONS: Final = [action.value for action in Action]
 _CONTROL: Final = {
     "type": "object",
     "properties": {
         "action": {"enum": _ACTIONS},
-        "workflow": run_schema.RUN_INPUT["properties"]["workflow"],
+        "workflow": RUN_WORKFLOW.input_schema["properties"]["workflow"],
         "rerun_unknown": {
             "type": "boolean",
             "description": "For resume: repeat calls whose outcome is unknown, which "

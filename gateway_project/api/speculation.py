@@ -18,7 +18,6 @@ from execution.speculation.limits import FREE, MAX_CALLS_PER_MINUTE
 from execution.speculation.outcome import LISTED_OUTCOMES, Outcome, Verdict
 from execution.store import agreements, grants, speculations
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import (
     AnyRequest,
@@ -32,6 +31,7 @@ from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.runs import read_key
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.schema_parts import describe_object
 from gateway_project.use_cases import curate_servers, curate_speculation
 from gateway_project.use_cases.curate_learning import find_prediction, judge_suggestions
 from gateway_project.use_cases.curate_speculation import select_visible

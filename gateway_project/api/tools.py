@@ -10,22 +10,23 @@ from rest_framework.response import Response
 
 from gateway_project import flow
 from gateway_project.access.roles import SEARCH
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import read_choice
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.find.answers import ToolDescription
+from gateway_project.foundation.schema_parts import describe_object
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.mcp import arguments
+from gateway_project.mcp.meta_tools.describe import DESCRIBE_TOOL
+from gateway_project.mcp.meta_tools.search import SEARCH_TOOLS, read_request
 from tools.catalogue import CatalogueTool
 from tools.danger import Danger
 
 MAX_DESCRIPTION: Final = 500
 FILTERS: Final = ("server", "category", "state", "danger")
 SEARCH_PARAMETERS: Final = ("query", "limit", "server", "category", "detail")
-_SEARCH: Final = meta_tools.BY_NAME[meta_tools.SEARCH]
-_DESCRIPTION: Final = meta_tools.BY_NAME[meta_tools.DESCRIBE].output_schema or {}
+_DESCRIPTION: Final = DESCRIBE_TOOL.output_schema or {}
 _TEXT: Final = {"type": "string"}
 _DANGERS: Final = [danger.value for danger in Danger]
 _ITEM: Final = describe_object(
@@ -48,8 +49,8 @@ _ITEM: Final = describe_object(
     "POST search/",
     SEARCH,
     in_groups=True,
-    takes={"application/json": _SEARCH.input_schema},
-    answers=_SEARCH.output_schema,
+    takes={"application/json": SEARCH_TOOLS.input_schema},
+    answers=SEARCH_TOOLS.output_schema,
     examples={"search": {"query": "read a file", "limit": 3}},
 )
 def search(call: ApiView) -> Any:
@@ -61,9 +62,11 @@ def search(call: ApiView) -> Any:
     "GET search/",
     SEARCH,
     in_groups=True,
-    answers=_SEARCH.output_schema,
+    answers=SEARCH_TOOLS.output_schema,
     parameters=[
-        OpenApiParameter(name, _SEARCH.input_schema["properties"][name], required=name == "query")
+        OpenApiParameter(
+            name, SEARCH_TOOLS.input_schema["properties"][name], required=name == "query"
+        )
         for name in SEARCH_PARAMETERS
     ],
 )
@@ -126,8 +129,8 @@ def list_alternative_tools(call: ApiView, tool: str) -> Any:
 
 
 def _search(call: ApiView, given: dict[str, Any]) -> Any:
-    checked = arguments.check_arguments(meta_tools.SEARCH, given)
-    wanted = arguments.read_find_request(checked)
+    checked = arguments.check_arguments(SEARCH_TOOLS, given)
+    wanted = read_request(checked)
     return run_coroutine(flow.find_tools, call.effects, call.caller, wanted).as_json()
 
 

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference
 
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import handlers
+from gateway_project.mcp import handlers, meta_tools
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
 from tools import mcp_tasks, skills
@@ -123,7 +123,7 @@ def normalize(text, name):
 
 def test_every_method_and_meta_tool_is_tried():
     assert set(METHODS) | ELSEWHERE == set(handlers._METHOD_HANDLERS)
-    assert set(META_TOOLS) | OF_RUNS == set(handlers._META_TOOL_HANDLERS)
+    assert set(META_TOOLS) | OF_RUNS == set(meta_tools.TOOLS)
 
 
 @pytest.mark.parametrize("method", METHODS)

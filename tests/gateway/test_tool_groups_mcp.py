@@ -113,11 +113,11 @@ def without_own_words(text):
 
 
 def test_every_meta_tool_is_tried():
-    assert set(CALLS) == set(meta_tools.NAMES)
+    assert set(CALLS) == set(meta_tools.TOOLS)
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("name", meta_tools.NAMES)
+@pytest.mark.parametrize("name", meta_tools.TOOLS)
 async def test_no_answer_names_a_tool_outside_the_group(connect, world, era, name):
     async with connect(era) as client:
         for arguments in CALLS[name]:
@@ -151,7 +151,7 @@ async def test_lists_hold_what_the_group_holds(connect, world, era, shown):
         with pytest.raises(MCPError, match="unknown_prompt"):
             await client.get_prompt("outsider")
     own = ["in__notes", "mixed__part"] if shown == "full" else ["in__notes"]
-    assert tools == [*meta_tools.NAMES, *own]
+    assert tools == [*meta_tools.TOOLS, *own]
     assert resources == ["in"]
     assert [name.rpartition("__")[2] for name in prompts] == ["ask"]
 

@@ -27,7 +27,9 @@ from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.mcp import arguments
+from gateway_project.mcp.meta_tools import intent as intents
+from gateway_project.mcp.meta_tools import search
 from gateway_project.runs import approval_text
 from gateway_project.runs.request import RunRequest
 from gateway_project.user_errors import USER_ERRORS
@@ -217,10 +219,10 @@ def _read_need(need: Mapping[str, Any], text: str) -> Any:
 
 def _ask(request: RoomRequest, effects: Effects, intent: str) -> HttpResponseBase:
     caller = request.caller
-    given = {"intent": intent[: meta_tools.MAX_INTENT_LENGTH], "mode": "suggest"}
+    given = {"intent": intent[: intents.MAX_INTENT_LENGTH], "mode": "suggest"}
     try:
-        checked = arguments.check_arguments(meta_tools.INTENT, given)
-        wish = arguments.read_intent_request(checked)
+        checked = arguments.check_arguments(intents.RUN_INTENT, given)
+        wish = intents.read_request(checked)
         answer = runtime.run_coroutine(flow.handle_intent, effects, caller, wish).as_json()
     except _EXPECTED as error:
         return _render(request, effects, intent=intent, problem=describe_problem(error).detail)
@@ -313,9 +315,9 @@ def _explain_no_tools(caller: Caller, tools: Sequence[CatalogueTool]) -> str:
 
 def _find_tools(effects: Effects, caller: Caller, intent: str) -> dict[str, Any] | None:
     """Return the tools that a client's search finds; None if the words cannot be searched for."""
-    given = {"query": intent[: meta_tools.MAX_QUERY_LENGTH], "limit": MAX_FOUND}
+    given = {"query": intent[: search.MAX_QUERY_LENGTH], "limit": MAX_FOUND}
     try:
-        wish = arguments.read_find_request(arguments.check_arguments(meta_tools.SEARCH, given))
+        wish = search.read_request(arguments.check_arguments(search.SEARCH_TOOLS, given))
         found = runtime.run_coroutine(flow.find_tools, effects, caller, wish)
     except _EXPECTED:
         return None

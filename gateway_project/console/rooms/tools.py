@@ -27,7 +27,8 @@ from gateway_project.console.rooms.catalogue import (
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.find.answers import SearchResult
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.mcp import arguments
+from gateway_project.mcp.meta_tools.search import SEARCH_TOOLS, read_request
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue
 from gateway_project.user_errors import USER_ERRORS
@@ -170,8 +171,8 @@ def _search(
     given = {"query": query, "limit": SEARCH_LIMIT, "detail": "summary"}
     given |= {name: wanted[name] for name in ("server", "category") if name in wanted}
     try:
-        checked = arguments.check_arguments(meta_tools.SEARCH, given)
-        wish = arguments.read_find_request(checked)
+        checked = arguments.check_arguments(SEARCH_TOOLS, given)
+        wish = read_request(checked)
         effects = runtime.load_effects(request)
         return runtime.run_coroutine(flow.find_tools, effects, request.caller, wish), ""
     except _EXPECTED as error:
