@@ -30,6 +30,7 @@ from gateway_project.find.arrange import AnswerContext
 from gateway_project.find.relation_rows import list_alternatives
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.computing import run_in_worker_thread
+from gateway_project.foundation.user_error import UserError
 from gateway_project.intent import feedback, find_steps, suggest
 from gateway_project.intent.ahead import explain_not_considered, run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
@@ -56,7 +57,7 @@ _AGENT_DECISIONS: Final = frozenset({Action.CONTINUE, Action.REPLAN, Action.ABOR
 log = structlog.get_logger(__name__)
 
 
-class SearchNotPermitted(Exception):
+class SearchNotPermitted(UserError):
     """The caller may not search."""
 
     code = "not_permitted"

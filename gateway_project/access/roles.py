@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
+from gateway_project.foundation.user_error import UserError
 
 SEARCH: Final = "search"
 """Find tools, describe them and ask for workflows."""
@@ -42,7 +43,7 @@ NO_ACCESS: Final = "no access"
 """Group of users who may do nothing: their identity provider no longer assigns them a role."""
 
 
-class NotPermitted(Exception):
+class NotPermitted(UserError):
     """The caller lacks a scope."""
 
     code = "not_permitted"

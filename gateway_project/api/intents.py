@@ -17,7 +17,7 @@ from gateway_project.foundation import telemetry
 from gateway_project.mcp import arguments, large_results
 from gateway_project.mcp.call_results import describe_served
 from gateway_project.mcp.meta_tools import call as calls
-from gateway_project.mcp.meta_tools import feedback, intent, runs
+from gateway_project.mcp.meta_tools import runs, suggest
 from gateway_project.runs.task_results import speculative_run_to_json
 from tools.upstream.request import UpstreamRequest
 
@@ -26,14 +26,14 @@ from tools.upstream.request import UpstreamRequest
     "POST intents/",
     SEARCH,
     in_groups=True,
-    takes={"application/json": intent.RUN_INTENT.input_schema},
-    answers=intent.RUN_INTENT.output_schema,
+    takes={"application/json": suggest.RUN_INTENT.input_schema},
+    answers=suggest.RUN_INTENT.output_schema,
     examples={"intent": {"intent": "list the newest commits"}},
 )
 def run_intent(call: ApiView) -> Any:
     """Suggest a workflow for an intent, or return its results if it was run ahead."""
-    checked = arguments.check_arguments(intent.RUN_INTENT, call.read_object())
-    wanted = intent.read_request(checked)
+    checked = arguments.check_arguments(suggest.RUN_INTENT, call.read_object())
+    wanted = suggest.read_intent_request(checked)
     with telemetry.intent_seconds.time():
         answer = run_coroutine(flow.handle_intent, call.effects, call.caller, wanted)
     telemetry.intents.labels(answer.mode.value).inc()
@@ -131,11 +131,11 @@ def call_tool(call: ApiView) -> Any:
     "POST feedback/",
     SEARCH,
     in_groups=True,
-    takes={"application/json": feedback.GIVE_FEEDBACK.input_schema},
-    answers=feedback.GIVE_FEEDBACK.output_schema,
+    takes={"application/json": suggest.GIVE_FEEDBACK.input_schema},
+    answers=suggest.GIVE_FEEDBACK.output_schema,
 )
 def give_feedback(call: ApiView) -> Any:
     """Say whether a suggestion was right; it counts once."""
-    checked = arguments.check_arguments(feedback.GIVE_FEEDBACK, call.read_object())
-    wanted = feedback.read_request(checked)
+    checked = arguments.check_arguments(suggest.GIVE_FEEDBACK, call.read_object())
+    wanted = suggest.read_feedback_request(checked)
     return run_coroutine(flow.give_feedback, call.effects, call.caller, wanted).as_json()

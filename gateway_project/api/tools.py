@@ -18,8 +18,7 @@ from gateway_project.find.answers import ToolDescription
 from gateway_project.foundation.schema_parts import describe_object
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments
-from gateway_project.mcp.meta_tools.describe import DESCRIBE_TOOL
-from gateway_project.mcp.meta_tools.search import SEARCH_TOOLS, read_request
+from gateway_project.mcp.meta_tools.find import DESCRIBE_TOOL, SEARCH_TOOLS, read_find_request
 from tools.catalogue import CatalogueTool
 from tools.danger import Danger
 
@@ -130,7 +129,7 @@ def list_alternative_tools(call: ApiView, tool: str) -> Any:
 
 def _search(call: ApiView, given: dict[str, Any]) -> Any:
     checked = arguments.check_arguments(SEARCH_TOOLS, given)
-    wanted = read_request(checked)
+    wanted = read_find_request(checked)
     return run_coroutine(flow.find_tools, call.effects, call.caller, wanted).as_json()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from execution.planning.parse_task import describe_value
 from gateway_project.foundation import json_size, schema, schema_conversion
 from gateway_project.foundation.schema_conversion import Conversion
+from gateway_project.foundation.user_error import UserError
 from gateway_project.mcp.meta_tool import MetaTool
 
 MAX_SHOWN = 200
@@ -17,7 +18,7 @@ MAX_STEPS: Final = 5_000
 _ANY_WORKFLOW: Final[dict[str, Any]] = {"description": "an object with tasks"}
 
 
-class InvalidRequest(Exception):
+class InvalidRequest(UserError):
     """Arguments of a meta-tool do not match its schema.
 
     Attributes:
@@ -150,14 +151,7 @@ def _build_validation_schema(tool: MetaTool) -> dict[str, Any]:
 
 
 def refuse(name: str, path: str, expected: str, why: str) -> InvalidRequest:
-    """Return the error for one field.
-
-    Args:
-        name: The meta-tool.
-        path: JSON pointer to the field.
-        expected: What it must be.
-        why: Why it is not.
-    """
+    """Return the error for the field at a path, a JSON pointer, in a call of a meta-tool."""
     message = f"{path[1:]} must be {expected}: {why}"
     problem = schema.ArgumentProblem(path=path, message=message, expected=expected)
     return InvalidRequest(name, (problem,))
@@ -166,14 +160,7 @@ def refuse(name: str, path: str, expected: str, why: str) -> InvalidRequest:
 def read_seconds(
     name: str, path: str, given: float | None, *, max_s: float, advice: str = ""
 ) -> float | None:
-    """Return a number of seconds within its bounds, which the published schema leaves out.
-
-    Args:
-        name: The meta-tool.
-        path: JSON pointer to the field.
-        given: The seconds; None: none were given.
-        max_s: The most.
-        advice: What to do for more, after a semicolon.
+    """Return the seconds at a path within their bounds, which the published schema leaves out.
 
     Raises:
         InvalidRequest: If it is out of bounds.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
+from django.db import Error as DatabaseError
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -25,13 +26,15 @@ from execution.call_errors import (
 )
 from execution.control import ActionNotPossible
 from execution.planning.parse import InvalidWorkflow
-from gateway_project import user_errors
+from execution.run_dependencies import RunsUnavailable
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.database import is_database_away
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.foundation.user_error import UserError
 from gateway_project.mcp import questions
 from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.paging import InvalidCursor
-from gateway_project.mcp.questions import InputUnavailable
 from gateway_project.mcp.request_state import InvalidRequestState
 from gateway_project.mcp.results import ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.task_ids import UnknownTask
@@ -59,15 +62,6 @@ _ERRORS_WITH_PROBLEMS: Final = (
     InvalidWorkflow,
     WorkflowNotRunnable,
 )
-
-PROTOCOL_ERRORS: Final = (
-    InputUnavailable,
-    InvalidCursor,
-    InvalidRequest,
-    InvalidRequestState,
-    UnknownTask,
-)
-"""Errors that only the MCP edge raises."""
 RESOURCE_NOT_FOUND: Final = -32002
 """JSON-RPC code of the handshake era; later eras use `INVALID_PARAMS`."""
 _NOT_FOUND_ERRORS: Final = (UnknownResource, UnknownResult)
@@ -162,10 +156,10 @@ def _choose_rpc_code(error: Exception, *, modern: bool) -> int:
 
 def explain_error(error: Exception) -> tuple[str, str]:
     """Return an error's code and its message in one line."""
-    if isinstance(error, PROTOCOL_ERRORS):
-        return error.code, str(error)
-    if explained := user_errors.explain_error(error):
-        return explained
+    if isinstance(error, UserError):
+        return error.code, error.explain()
+    if isinstance(error, DatabaseError) and is_database_away(error):
+        return RunsUnavailable.code, f"{summarize_error(error)}; try again in a moment"
     log.error("mcp.internal_error", exc_info=error)
     return INTERNAL_CODE, (
         f"internal gateway error; see the log for request {telemetry.current_request_id()}"

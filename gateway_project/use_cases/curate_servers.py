@@ -14,6 +14,7 @@ from gateway_project.access import audit
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.user_error import UserError
 from gateway_project.use_cases.refusals import InvalidEntry
 from tools.registration import ServerRegistration
 from tools.store import overview, servers
@@ -25,7 +26,7 @@ MAX_TIME_LIMIT_S: Final = 1e6
 """As in a configuration document."""
 
 
-class RegistrationNotPermitted(Exception):
+class RegistrationNotPermitted(UserError):
     """The caller lacks the permission; the message says who has it."""
 
     code = "not_permitted"

@@ -37,6 +37,7 @@ from gateway_project.configuration.stored import (
 from gateway_project.foundation import advisory
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.user_error import UserError
 from gateway_project.use_cases import (
     curate_catalogue,
     curate_danger,
@@ -80,7 +81,7 @@ _CHANGED: Final = (
 """Fields of a server that are set afterwards."""
 
 
-class ImportInProgress(Exception):
+class ImportInProgress(UserError):
     """Another import has not ended."""
 
     code = "import_in_progress"

@@ -1,3 +1,4 @@
+import re
 import tomllib
 from pathlib import Path
 
@@ -59,6 +60,14 @@ async def test_answers_keep_to_their_output_schemas(connect, era, name, argument
         result = await client.call_tool(name, arguments)
     published = meta_tools.TOOLS[name].output_schema
     jsonschema.validate(result.structured_content, published)
+
+
+@pytest.mark.parametrize("name", meta_tools.TOOLS)
+def test_each_has_its_section_and_its_row(name):
+    sections = re.findall("^### .*$", (BASE / "docs" / "mcp.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `.*$", (BASE / "README.md").read_text(), re.MULTILINE)
+    assert any(f"`{name}`" in section for section in sections)
+    assert any(f"`{name}`" in row for row in rows)
 
 
 def test_the_version_is_the_distribution_s():

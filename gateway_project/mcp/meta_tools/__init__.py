@@ -10,11 +10,9 @@ from typing import Any, Final
 
 from gateway_project.mcp.meta_tool import LOAD, MetaTool
 from gateway_project.mcp.meta_tools.call import CALL_TOOL, READ_TOOL
-from gateway_project.mcp.meta_tools.describe import DESCRIBE_TOOL
-from gateway_project.mcp.meta_tools.feedback import GIVE_FEEDBACK
-from gateway_project.mcp.meta_tools.intent import RUN_INTENT
+from gateway_project.mcp.meta_tools.find import DESCRIBE_TOOL, SEARCH_TOOLS
 from gateway_project.mcp.meta_tools.runs import CONTROL_RUN, GET_RUN, READ_WORKFLOW, RUN_WORKFLOW
-from gateway_project.mcp.meta_tools.search import SEARCH_TOOLS
+from gateway_project.mcp.meta_tools.suggest import GIVE_FEEDBACK, RUN_INTENT
 
 TOOLS: Final[dict[str, MetaTool]] = {
     tool.name: tool

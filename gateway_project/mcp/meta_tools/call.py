@@ -27,12 +27,7 @@ _TAKES: Final = {
 
 
 def read_timeout_s(args: Mapping[str, Any], *, name: str = _CALL, max_s: float) -> float | None:
-    """Read the time limit of a call; None: it has none of its own.
-
-    Args:
-        args: The validated arguments.
-        name: The meta-tool.
-        max_s: Longest limit of a call that its client waits for.
+    """Read the time limit of a call, at most `max_s`; None: it has none of its own.
 
     Raises:
         InvalidRequest: If it is out of bounds.
@@ -47,10 +42,6 @@ def read_timeout_s(args: Mapping[str, Any], *, name: str = _CALL, max_s: float) 
 
 def read_wanted_size(args: Mapping[str, Any], *, name: str = _CALL) -> WantedSize:
     """Read what a client wants of a result.
-
-    Args:
-        args: The validated arguments.
-        name: The meta-tool.
 
     Raises:
         InvalidRequest: If `select` is no JMESPath, or `max_tokens` no limit.

@@ -1,11 +1,14 @@
-"""run_intent suggests a workflow for a task."""
+"""run_intent suggests a workflow for a task, and give_feedback says whether it was right."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_types import ToolAnnotations
+
 from execution.mode import SuggestionMode
+from execution.speculation.outcome import Outcome, Verdict
 from execution.status import RunStatus
 from gateway_project.foundation.schema_parts import (
     COUNT,
@@ -20,6 +23,7 @@ from gateway_project.mcp.results import ServerReply, build_structured_reply
 
 if TYPE_CHECKING:
     from gateway_project.intent.answer import IntentRequest
+    from gateway_project.intent.feedback import FeedbackRequest
     from gateway_project.mcp.client_request import ClientRequest
 
 MAX_INTENT_LENGTH: Final = 200_000
@@ -101,8 +105,8 @@ _PATH: Final = describe_object(
 _ALTERNATIVE: Final = describe_object({"tools": STRINGS, "confidence": PROBABILITY})
 
 
-def read_request(args: Mapping[str, Any]) -> IntentRequest:
-    """Read the validated arguments."""
+def read_intent_request(args: Mapping[str, Any]) -> IntentRequest:
+    """Read the validated arguments of run_intent."""
     from gateway_project.intent.answer import IntentRequest
 
     return IntentRequest(
@@ -114,14 +118,16 @@ def read_request(args: Mapping[str, Any]) -> IntentRequest:
     )
 
 
-async def _serve(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
+async def _run_intent(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
     from gateway_project import flow
     from gateway_project.foundation import telemetry
     from gateway_project.mcp import large_results
     from gateway_project.runs import task_results
 
     with telemetry.intent_seconds.time():
-        answer = await flow.handle_intent(request.effects, request.caller, read_request(args))
+        answer = await flow.handle_intent(
+            request.effects, request.caller, read_intent_request(args)
+        )
     telemetry.intents.labels(answer.mode.value).inc()
     told, blocks = await large_results.lift_media(
         request, answer.as_json() | task_results.speculative_run_to_json(answer.ahead)
@@ -218,8 +224,55 @@ RUN_INTENT: Final = MetaTool(
         ],
     },
     annotations=READ_ONLY,
-    serve=_serve,
+    serve=_run_intent,
     begins=True,
     begins_beside_others=True,
     carries_results=True,
+)
+
+
+def read_feedback_request(args: Mapping[str, Any]) -> FeedbackRequest:
+    """Read the validated arguments of give_feedback."""
+    from gateway_project.intent.feedback import FeedbackRequest
+
+    return FeedbackRequest(
+        speculation=args["speculation_id"],
+        verdict=Verdict(args["verdict"]),
+        workflow=args.get("workflow"),
+    )
+
+
+async def _give_feedback(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
+    from gateway_project import flow
+
+    feedback = await flow.give_feedback(
+        request.effects, request.caller, read_feedback_request(args)
+    )
+    return build_structured_reply(feedback.as_json())
+
+
+GIVE_FEEDBACK: Final = MetaTool(
+    name="give_feedback",
+    description="Say whether a suggestion was right. Counts once.",
+    takes={
+        "speculation_id": {"type": "string", "description": "From run_intent"},
+        "verdict": {"enum": [verdict.value for verdict in Verdict]},
+        "workflow": {"type": "object", "description": "For modify: the right one"},
+    },
+    requires=["speculation_id", "verdict"],
+    output_schema=describe_object(
+        {
+            "speculation_id": TEXT,
+            "outcome": {"enum": [outcome.value for outcome in Outcome]},
+            "recorded": {
+                "type": "boolean",
+                "description": "False: the same verdict had been recorded before",
+            },
+        }
+    ),
+    # It changes what the gateway learns, and nothing else.
+    annotations=ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    ),
+    serve=_give_feedback,
 )
