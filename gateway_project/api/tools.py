@@ -15,7 +15,7 @@ from gateway_project.api.pages import read_choice
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.find.answers import ToolDescription
-from gateway_project.foundation.schema_parts import describe_object
+from gateway_project.foundation.schema_parts import TEXT, describe_object
 from gateway_project.foundation.text import strip_invisible
 from gateway_project.mcp import arguments
 from gateway_project.mcp.meta_tools.find import DESCRIBE_TOOL, SEARCH_TOOLS, read_find_request
@@ -26,17 +26,16 @@ MAX_DESCRIPTION: Final = 500
 FILTERS: Final = ("server", "category", "state", "danger")
 SEARCH_PARAMETERS: Final = ("query", "limit", "server", "category", "detail")
 _DESCRIPTION: Final = DESCRIBE_TOOL.output_schema or {}
-_TEXT: Final = {"type": "string"}
 _DANGERS: Final = [danger.value for danger in Danger]
 _ITEM: Final = describe_object(
     {
-        "tool": {**_TEXT, "description": "Id: server:tool"},
-        "name": {**_TEXT, "description": "Exposed name"},
-        "title": _TEXT,
-        "description": {**_TEXT, "description": f"Cut at {MAX_DESCRIPTION} characters"},
-        "server": _TEXT,
-        "category": _TEXT,
-        "state": {**_TEXT, "description": "active, or why it cannot be called"},
+        "tool": {**TEXT, "description": "Id: server:tool"},
+        "name": {**TEXT, "description": "Exposed name"},
+        "title": TEXT,
+        "description": {**TEXT, "description": f"Cut at {MAX_DESCRIPTION} characters"},
+        "server": TEXT,
+        "category": TEXT,
+        "state": {**TEXT, "description": "active, or why it cannot be called"},
         "danger": {"enum": _DANGERS},
         "tokens": {"type": "integer"},
     },
@@ -106,7 +105,7 @@ def get_tool(call: ApiView, tool: str) -> Any:
     "GET tools/<path:tool>/related/",
     SEARCH,
     in_groups=True,
-    answers=describe_object({"tool": _TEXT, "relations": _DESCRIPTION["properties"]["relations"]}),
+    answers=describe_object({"tool": TEXT, "relations": _DESCRIPTION["properties"]["relations"]}),
 )
 def list_related_tools(call: ApiView, tool: str) -> Any:
     """Return how a tool is related to others, strongest first."""
@@ -119,7 +118,7 @@ def list_related_tools(call: ApiView, tool: str) -> Any:
     "GET tools/<path:tool>/alternatives/",
     SEARCH,
     in_groups=True,
-    answers=describe_object({"tool": _TEXT, "alternatives": {"type": "array", "items": _TEXT}}),
+    answers=describe_object({"tool": TEXT, "alternatives": {"type": "array", "items": TEXT}}),
 )
 def list_alternative_tools(call: ApiView, tool: str) -> Any:
     """Return the ids of tools that can replace a tool, best first."""

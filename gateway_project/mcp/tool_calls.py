@@ -51,7 +51,7 @@ async def make_call(  # noqa: PLR0913 - each is a choice of the client
         params: Id of the tool (`name`) and its `arguments`.
         linkable: Whether a result too large to send may be replaced by a link.
         is_fresh: Whether no call made ahead may answer it.
-        timeout_s: Time limit of the call; None: its server's.
+        timeout_s: Seconds for the call; None: what its server has.
         only_reads: Whether it is refused unless the tool only reads.
         wanted: What the client wants of the result; None: it cannot say.
     """
