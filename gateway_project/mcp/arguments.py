@@ -43,19 +43,14 @@ class RequestTooCostly(InvalidRequest):
         self.problems = ()
 
 
-class UnknownMetaTool(InvalidRequest):
-    """The gateway has no tool of that name.
-
-    Attributes:
-        hint: What to do instead.
-    """
+class UnknownMetaTool(UserError):
+    """The gateway has no tool of that name."""
 
     code = "unknown_tool"
 
     def __init__(self, name: str, hint: str) -> None:
         shown = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
-        Exception.__init__(self, f"this gateway has no tool {shown!r}: {hint}")
-        self.problems = ()
+        super().__init__(f"this gateway has no tool {shown!r}: {hint}")
 
 
 def read_arguments(

@@ -127,7 +127,7 @@ def export_configuration(
         with_variables: Write `${NAME}` in place of secrets, for another installation.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         UnsealingFailed: If the installation's keys do not open a secret.
     """
     require_superuser(caller)
@@ -141,7 +141,7 @@ def compare_configuration(
     """Return what differs between the stored configuration and a document.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         InvalidConfiguration: If the document cannot be applied.
     """
     require_superuser(caller)
@@ -169,7 +169,7 @@ def import_configuration(
         dry_run: Apply it, report, and take everything back.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         ImportInProgress: If another import has not ended.
         InvalidConfiguration: If the document cannot be applied; nothing is stored then.
     """
