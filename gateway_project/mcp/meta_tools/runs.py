@@ -35,33 +35,36 @@ _WAIT: Final = {
     "default": int(DEFAULT_WAIT_S),
 }
 
-_WORKFLOW: Final = describe_object(
-    {
-        "tasks": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": TEXT,
-                    "tool": TEXT,
-                    "arguments": {
-                        "type": "object",
-                        "description": '{"$ref": task, "pointer": "/…"} refers to a value in '
-                        "its result",
-                    },
-                    "depends_on": STRINGS,
-                    "for_each": {
-                        "type": "object",
-                        "description": 'Reference to a list; {"$item": "/…"} is its item',
-                    },
-                    "on_error": _ON_ERROR,
-                    "timeout_s": {"type": "number"},
-                },
-                "required": ["id", "tool"],
-            },
-        }
-    }
-)
+
+def describe_workflow(properties: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
+    """Return the schema of a workflow whose tasks have these properties, by these rules."""
+    task = {"type": "object", "properties": properties, **rules}
+    return describe_object({"tasks": {"type": "array", "items": task}})
+
+
+SUGGESTED_TASK: Final[dict[str, Any]] = {
+    "id": TEXT,
+    "tool": TEXT,
+    "arguments": {
+        "type": "object",
+        "description": '{"$ref": task, "pointer": "/…"} is a value in its result',
+    },
+    "depends_on": STRINGS,
+}
+_TASK: Final[dict[str, Any]] = {
+    **SUGGESTED_TASK,
+    "arguments": {
+        "type": "object",
+        "description": '{"$ref": task, "pointer": "/…"} refers to a value in its result',
+    },
+    "for_each": {
+        "type": "object",
+        "description": 'Reference to a list; {"$item": "/…"} is its item',
+    },
+    "on_error": _ON_ERROR,
+    "timeout_s": {"type": "number"},
+}
+_WORKFLOW: Final = describe_workflow(_TASK, required=["id", "tool"])
 _ERROR: Final = describe_object({"code": TEXT, "message": TEXT})
 _TASK_ERROR: Final[dict[str, Any]] = {
     **_ERROR,

@@ -19,6 +19,7 @@ from gateway_project.foundation.schema_parts import (
     describe_object,
 )
 from gateway_project.mcp.meta_tool import READ_ONLY, MetaTool
+from gateway_project.mcp.meta_tools.runs import SUGGESTED_TASK, describe_workflow
 from gateway_project.mcp.results import ServerReply, build_structured_reply
 
 if TYPE_CHECKING:
@@ -30,27 +31,9 @@ MAX_INTENT_LENGTH: Final = 200_000
 """Far above the length at which an intent is cut with a warning."""
 
 _SUGGESTED: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "tasks": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": TEXT,
-                    "tool": TEXT,
-                    "arguments": {
-                        "type": "object",
-                        "description": '{"$ref": task, "pointer": "/…"} is a value in its result',
-                    },
-                    "depends_on": STRINGS,
-                },
-                "required": ["id", "tool", "arguments"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["tasks"],
+    **describe_workflow(
+        SUGGESTED_TASK, required=["id", "tool", "arguments"], additionalProperties=False
+    ),
     "additionalProperties": False,
 }
 _EVIDENCE: Final = describe_object(
