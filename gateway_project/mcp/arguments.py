@@ -40,7 +40,6 @@ class RequestTooCostly(InvalidRequest):
 
     def __init__(self, name: str) -> None:
         Exception.__init__(self, f"invalid arguments for {name}, too large to say why; pass less")
-        self.problems = ()
 
 
 class UnknownMetaTool(UserError):
