@@ -131,14 +131,15 @@ def gather(
     """
     from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
+    from graph.suggestion.binding.steps import BindTool
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+    from graph.suggestion.workflow.types import SuggestionContext
 
     with indexed(folder) as one:
         tools = {
-            one.keys[tool.id]: SuggestTool(
+            one.keys[tool.id]: BindTool(
                 pk=one.keys[tool.id],
                 tool=f"{tool.server}:{tool.name}",
                 name=tool.name,

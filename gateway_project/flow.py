@@ -202,7 +202,7 @@ async def handle_intent(
     suggestion, ranked = suggested.suggestion, suggested.ranked
     is_ranked = not ranked.fallback_reason
     threshold = effects.find_threshold(caller.owner, context)
-    names = [task.name for task in suggestion.tasks]
+    names = [task.tool.tool for task in suggestion.tasks]
     answer = IntentAnswer(
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),

@@ -29,9 +29,10 @@ from tools.visibility import Visibility
 if TYPE_CHECKING:
     from gateway_project.intent.answer import IntentRequest
     from graph.rank_intent import RankedIntent
+    from graph.suggestion.binding.steps import BindTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
-    from graph.suggestion.workflow.types import Suggestion, SuggestionContext, SuggestTool
+    from graph.suggestion.workflow.types import Suggestion, SuggestionContext
     from tools.catalogue import CatalogueTool
 
 MAX_ALTERNATIVES: Final = 3
@@ -128,7 +129,7 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
 def _warn_of_danger(view: SuggestionView, suggestion: Suggestion) -> Iterator[str]:
     """Yield a warning for each dangerous or destructive tool of a workflow."""
     visibility = view.visibility
-    for pk in dict.fromkeys(task.tool for task in suggestion.tasks):
+    for pk in dict.fromkeys(task.tool.pk for task in suggestion.tasks):
         tool = visibility.find_tool(pk)
         if tool is not None and (
             danger := approval.warn_danger(
@@ -172,7 +173,8 @@ def _limit_confidence(confidence: float, suggestion: Suggestion) -> float:
     """Return the confidence that conditions of the intent and denied tasks leave."""
     from graph.suggestion.workflow.plan import limit_confidence
 
-    return limit_confidence(confidence, (*suggestion.conditions, *suggestion.denied))
+    denied = [task for task in suggestion.tasks if task.is_denied]
+    return limit_confidence(confidence, (*suggestion.conditions, *denied))
 
 
 def rank_with_related(
@@ -254,11 +256,11 @@ def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str)
     )
 
 
-def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
-    from graph.suggestion.workflow.types import SuggestTool
+def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> BindTool:
+    from graph.suggestion.binding.steps import BindTool
 
-    obstacle, trouble = view.visibility.find_obstacle(tool), view.troubles.get(tool.server, "")
-    return SuggestTool(
+    trouble = view.troubles.get(tool.server, "")
+    return BindTool(
         pk=tool.pk,
         tool=tool.tool,
         name=tool.name,
@@ -268,8 +270,7 @@ def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
         is_read_only=tool.danger is Danger.READ,
         is_destructive=tool.danger.may_destroy,
         is_trusted=view.visibility.catalogue.servers[tool.server].trusted,
-        is_usable=not obstacle,
-        obstacle=obstacle,
+        obstacle=view.visibility.find_obstacle(tool),
         problem=quote_foreign(trouble) if trouble else "",
         alternative_ids=_list_healthy_alternatives(tool, view) if trouble else (),
     )

@@ -11,7 +11,6 @@ from graph import explain
 from graph.explain import DisplayNames, ToolPath
 from graph.relations import RelationKind
 from graph.suggestion.binding.parameters import warn_unplaced
-from graph.suggestion.binding.steps import BindingStep
 from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow import wording
 from graph.suggestion.workflow.assign_tools import plan_requests
@@ -30,7 +29,6 @@ from graph.suggestion.workflow.plan import (
 )
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
-    SuggestedTask,
     Suggestion,
     SuggestionAlternative,
     SuggestionContext,
@@ -101,14 +99,12 @@ def build_workflow(
     named = {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)}
     is_known = is_known_workflow(chosen, ranking)
     uncovered = () if is_known else find_uncovered(plan, named, ranking)
-    unplaced = warn_unplaced(_to_binding_steps(dag.tasks, context), request.parameters)
+    unplaced = warn_unplaced(dag.tasks, request.parameters)
+    denied = [task for task in dag.tasks if task.is_denied]
     return Suggestion(
         tasks=dag.tasks,
-        order=tuple(task.id for task in dag.tasks),
-        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions, *dag.denied)),
+        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions, *denied)),
         ranked_set=chosen.ranked_set,
-        bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
-        needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
         alternatives=_list_alternatives(
             ranking, chosen.ranked_set, context, plan=plan, reading=request.reading
         ),
@@ -134,7 +130,6 @@ def build_workflow(
         ),
         uncovered=uncovered,
         conditions=tuple(words for _, words in conditions),
-        denied=dag.denied,
     )
 
 
@@ -161,13 +156,6 @@ def _empty_suggestion(
 def list_ranked_tools(ranking: Ranking) -> tuple[int, ...]:
     """Return the distinct tools of all ranked sets, the likeliest set's first."""
     return tuple(dict.fromkeys(tool for ranked in ranking.sets for tool in ranked.tools))
-
-
-def _to_binding_steps(
-    tasks: tuple[SuggestedTask, ...], context: SuggestionContext
-) -> list[BindingStep]:
-    found = ((task, context.find_tool(task.tool)) for task in tasks)
-    return [BindingStep(id=task.id, tool=tool) for task, tool in found if tool is not None]
 
 
 def _list_alternatives(

@@ -26,9 +26,9 @@ from graph.suggestion.workflow.evidence import MIN_SIMILARITY
 
 if TYPE_CHECKING:
     from graph.algorithms.cycles import AcyclicGraph
+    from graph.suggestion.binding.steps import BindTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet, Ranking
-    from graph.suggestion.workflow.types import SuggestTool
 
 ORDERING_KINDS: Final = frozenset({RelationKind.PROVIDES, RelationKind.PRECEDES})
 """Kinds that order tools unless something stronger objects."""
@@ -39,7 +39,7 @@ MIN_RUNS: Final = 3
 MIN_ORDER_SHARE: Final = 0.75
 """Share of such runs that must agree."""
 OWN_CLAUSE_SHARE: Final = 0.9
-"""Share from which a clause is taken to ask for a tool (see `BindingStep.clause_shares`)."""
+"""Share from which a clause is taken to ask for a tool (see `Ranking.clause_shares`)."""
 _SEQUENCE_WORD: Final = re.compile(
     r"\b(?:then|next|before|finally|lastly|afterwards?|subsequently|followed by|after that)\b"
     r"|\b(?:dann|danach|anschließend|luego|después)\b|然后|接着|随后|再",
@@ -59,14 +59,14 @@ class OrderedTools:
         reordering_relations: Relations that corrected the order of the ranker.
     """
 
-    tools: tuple[SuggestTool, ...]
+    tools: tuple[BindTool, ...]
     dependencies: frozenset[tuple[int, int]]
     ignored_relations: tuple[Relation, ...]
     reordering_relations: tuple[Relation, ...]
 
 
 def order_tools(
-    tools: Sequence[SuggestTool],
+    tools: Sequence[BindTool],
     relations: Iterable[Relation],
     *,
     ranked: RankedSet,
@@ -124,7 +124,7 @@ def _is_soft(relation: Relation) -> bool:
 
 
 def _add_relation(
-    order: AcyclicGraph, relation: Relation, tools: Sequence[SuggestTool]
+    order: AcyclicGraph, relation: Relation, tools: Sequence[BindTool]
 ) -> tuple[set[tuple[int, int]], bool]:
     """Add a relation to the order unless a stronger one forbids it.
 
@@ -142,7 +142,7 @@ def _add_relation(
 
 
 def _iterate_nearest_pairs(
-    earlier: int, later: int, tools: Sequence[SuggestTool]
+    earlier: int, later: int, tools: Sequence[BindTool]
 ) -> Iterator[tuple[int, int]]:
     """Pair each position of the later tool with the nearest earlier one, else with the first."""
     firsts = [place for place, tool in enumerate(tools) if tool.pk == earlier]

@@ -32,9 +32,9 @@ from graph.suggestion.workflow.types import (
 
 if TYPE_CHECKING:
     from graph.relations import Relation
+    from graph.suggestion.binding.steps import SuggestedTask
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.dag import WorkflowDag
-    from graph.suggestion.workflow.types import SuggestedTask
 
 MAX_TOOLS: Final = 8
 """Limit of tools explained one by one."""
@@ -101,9 +101,10 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
 
 
 def _warn_denied(dag: WorkflowDag) -> Iterator[str]:
-    if dag.denied:
+    denied = [task.id for task in dag.tasks if task.is_denied]
+    if denied:
         yield (
-            f"the intent asks about {', '.join(dag.denied[:MAX_TOOLS])}, tells of it or rules it "
+            f"the intent asks about {', '.join(denied[:MAX_TOOLS])}, tells of it or rules it "
             "out, but does not order it: ask the user before you run it"
         )
 
@@ -127,7 +128,7 @@ def write_conditions(
         text: The intent.
     """
     for start, words in conditions:
-        spans = [(task.id, requests.get(task.tool, (0, 0))) for task in tasks]
+        spans = [(task.id, requests.get(task.tool.pk, (0, 0))) for task in tasks]
         ids = [name for name, span in spans if span[1] > start]
         ids = ids or [name for name, _ in spans[-1:]]
         if begins_clause(text, start):
@@ -301,8 +302,8 @@ def _explain_order(dag: WorkflowDag, context: SuggestionContext) -> Iterator[str
 
 
 def _explain_bindings(dag: WorkflowDag) -> Iterator[str]:
-    bound = sum(len(step.bindings) for step in dag.bound_steps)
-    missing = sum(len(step.needs_input) for step in dag.bound_steps)
+    bound = sum(len(task.bindings) for task in dag.tasks)
+    missing = sum(len(task.needs_input) for task in dag.tasks)
     if bound or missing:
         needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
         counted = _format_count(bound, "argument") if bound else "No argument"

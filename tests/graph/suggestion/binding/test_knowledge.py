@@ -86,8 +86,8 @@ def references(*kinds: tuple[int, int]) -> BindingKnowledge:
 def test_a_habit_of_past_runs_makes_a_reference() -> None:
     steps = bound("get it", FIND, GET, knowledge=references((0, 3)))
     assert steps[1].arguments == {"id": {"$ref": "t0", "pointer": "/id"}}
-    assert steps[1].bindings[0].source is BindingSource.REFERENCE
-    assert "3 of 3" in steps[1].bindings[0].evidence
+    assert steps[1].bindings["id"].source is BindingSource.REFERENCE
+    assert "3 of 3" in steps[1].bindings["id"].evidence
 
 
 def test_a_habit_without_its_source_tool_is_ignored() -> None:
@@ -117,7 +117,7 @@ def test_a_habitual_value_is_bound_unless_intents_state_it() -> None:
 
     (step,) = bound("do it", GET, knowledge=known(0))
     assert step.arguments == {"deep": True}
-    assert step.bindings[0].source is BindingSource.LEARNED
+    assert step.bindings["deep"].source is BindingSource.LEARNED
     assert bound("do it", GET, knowledge=known(4))[0].arguments == {}
 
 

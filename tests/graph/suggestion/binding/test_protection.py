@@ -10,7 +10,7 @@ import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
-from graph.suggestion.binding.steps import BindingStep, BindTool
+from graph.suggestion.binding.steps import BindTool, SuggestedTask
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
@@ -34,7 +34,7 @@ def given(
         url=target[0] if target else "",
         content=quoted[1] if quoted else "",
     )
-    step = BindingStep(id="t0", tool=one, is_read_only=is_read_only)
+    step = SuggestedTask(id="t0", tool=replace(one, is_read_only=is_read_only))
     [bound] = bind_arguments([step], reading=reading.read_intent(intent), read=read, **known)
     return dict(bound.arguments)
 

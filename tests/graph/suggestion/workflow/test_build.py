@@ -29,8 +29,8 @@ def said(suggestion):
 
 def test_a_workflow_is_its_tasks_in_order_with_the_ranker_s_confidence():
     found = build_workflow(make_request(), ranking(ranked(1, 3)), context=make_context())
-    assert [task.name for task in found.tasks] == ["git:status", "git:commit"]
-    assert found.order == ("status", "commit")
+    assert [task.tool.tool for task in found.tasks] == ["git:status", "git:commit"]
+    assert [task.id for task in found.tasks] == ["status", "commit"]
     assert found.confidence == 0.8
     assert found.warnings == ()
 
@@ -113,10 +113,10 @@ def test_arguments_are_bound_and_what_is_missing_is_needed():
     )
     (task,) = found.tasks
     assert task.arguments == {"city": "Rome"}
-    assert found.bindings["now"][0].source == "user"
+    assert task.bindings["city"].source == "user"
     assert "1 argument is bound." in found.explanation
     missing = build_workflow(make_request("do it"), ranking(ranked(5)), context=make_context(city))
-    assert [one.pointer for one in missing.needs_input["now"]] == ["/city"]
+    assert [one.pointer for one in missing.tasks[0].needs_input] == ["/city"]
     assert "No argument is bound; 1 more is needed." in missing.explanation
 
 
@@ -130,7 +130,7 @@ def test_an_unsure_or_uncallable_replacement_is_named():
     found = build_workflow(
         make_request(), ranking(ranked(1)), context=make_context(relations=replaced)
     )
-    assert [task.name for task in found.tasks] == ["git:status"]
+    assert [task.tool.tool for task in found.tasks] == ["git:status"]
     assert found.warnings == ("git:status is replaced by mail:send",)
 
 
@@ -143,7 +143,7 @@ def test_a_server_problem_is_reported_with_alternatives():
 
 
 def test_a_cycle_and_missing_tools_cause_warnings():
-    off = tool(5, is_usable=False, obstacle="is disabled")
+    off = tool(5, obstacle="is disabled")
     relations = [needs(1, 2, 0.9), needs(2, 1, 0.6), needs(1, 5)]
     found = build_workflow(
         make_request(), ranking(ranked(1, 2)), context=make_context(off, relations=relations)
@@ -208,7 +208,7 @@ def test_alternatives_are_the_sets_that_could_be_taken_too():
     found = build_workflow(
         make_request(), likely, context=make_context(relations=[excludes(1, 2)])
     )
-    assert [task.name for task in found.tasks] == ["mail:send"]
+    assert [task.tool.tool for task in found.tasks] == ["mail:send"]
     assert [(one.tools, one.confidence) for one in found.alternatives] == [((1,), 0.1)]
 
 

@@ -47,11 +47,11 @@ def arranged(
 
 
 def order(found: WorkflowDag) -> list[int]:
-    return [task.tool for task in found.tasks]
+    return [task.tool.pk for task in found.tasks]
 
 
 def waits(found: WorkflowDag) -> dict[int, set[str]]:
-    return {task.tool: set(task.depends_on) for task in found.tasks}
+    return {task.tool.pk: set(task.depends_on) for task in found.tasks}
 
 
 @pytest.mark.parametrize("kind", [RelationKind.PRECEDES, RelationKind.PROVIDES])

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from graph.suggestion.binding.steps import BindTool
 from graph.suggestion.ranking.rank import Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.build import build_workflow
 from graph.suggestion.workflow.plan import MAX_PARTIAL_CONFIDENCE, MAX_SINGLE_CHARS
-from graph.suggestion.workflow.types import Suggestion, SuggestTool
+from graph.suggestion.workflow.types import Suggestion
 from tests.graph.suggestion.workflow.builders import (
     make_candidate,
     make_context,
@@ -46,7 +47,7 @@ def suggest(
 
 
 def tools_of(suggestion: Suggestion) -> list[int]:
-    return [task.tool for task in suggestion.tasks]
+    return [task.tool.pk for task in suggestion.tasks]
 
 
 def test_one_request_gets_the_one_tool_that_fits_it_best() -> None:
@@ -215,7 +216,7 @@ def test_a_tool_that_cannot_be_called_serves_no_request() -> None:
         ranking(ranked(LIST, confidence=0.1)),
         requests=((candidate(READ, 0.6), candidate(OTHER, 0.5)),),
     )
-    context = make_context(replace(TOOLS[0], is_usable=False), *TOOLS[1:])
+    context = make_context(replace(TOOLS[0], obstacle="is disabled"), *TOOLS[1:])
     assert tools_of(build_workflow(make_request("read the report"), found, context=context)) == [
         OTHER
     ]
@@ -235,7 +236,7 @@ def test_each_task_is_bound_to_its_own_request() -> None:
         found,
         context=make_context(*files),
     )
-    assert {task.tool: task.arguments for task in suggestion.tasks} == {
+    assert {task.tool.pk: task.arguments for task in suggestion.tasks} == {
         READ: {"path": "/srv/a.txt"},
         LIST: {"path": "/srv/b"},
     }
@@ -292,7 +293,7 @@ WEATHER = {
 }
 
 
-def choose_between(first: SuggestTool, second: SuggestTool) -> list[int]:
+def choose_between(first: BindTool, second: BindTool) -> list[int]:
     """Suggest a tool for a request that both tools are near to, the first one a little nearer."""
     requests = ((candidate(first.pk, 0.52), candidate(second.pk, 0.5)),)
     found = replace(ranking(ranked(LIST, confidence=0.1)), requests=requests)

@@ -20,7 +20,7 @@ def replaced(confidence=0.9, source=EvidenceSource.CURATED):
 
 
 def names(found):
-    return [task.name for task in found.tasks]
+    return [task.tool.tool for task in found.tasks]
 
 
 def test_a_tool_is_swapped_for_its_replacement():
@@ -38,7 +38,7 @@ def test_a_tool_is_swapped_for_its_replacement():
     [
         (replaced(confidence=0.4), {}),
         (replaced(source=EvidenceSource.SCHEMA), {}),
-        (replaced(), {"is_usable": False, "obstacle": "is disabled"}),
+        (replaced(), {"obstacle": "is disabled"}),
     ],
 )
 def test_an_unsure_or_uncallable_replacement_is_not_used(relation, new):

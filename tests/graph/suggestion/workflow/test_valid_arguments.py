@@ -67,9 +67,9 @@ def test_arguments_are_valid_except_needed_ones(tools, schemas, relations, inten
         context=make_context(*told, relations=relations),
     )
     for task in found.tasks:
-        needed = {one.pointer.split("/")[1] for one in found.needs_input.get(task.id, ())}
+        needed = {one.pointer.split("/")[1] for one in task.needs_input}
         linked = {name for name, value in task.arguments.items() if holds_reference(value)}
-        published = schemas[task.tool - 1]
+        published = schemas[task.tool.pk - 1]
         problems = schema.validate_arguments(published, task.arguments)
         missing = {problem.path.split("/")[1] for problem in problems}
         assert missing <= needed | linked

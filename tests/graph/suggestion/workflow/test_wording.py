@@ -1,9 +1,9 @@
 import pytest
 
 from graph.relations import Relation, RelationKind
+from graph.suggestion.binding.steps import SuggestedTask
 from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow.build import build_workflow
-from graph.suggestion.workflow.types import SuggestedTask
 from graph.suggestion.workflow.wording import (
     MAX_QUOTED,
     MAX_TOOLS,
@@ -107,10 +107,7 @@ def test_without_a_clear_fit_there_is_a_warning():
     ],
 )
 def test_a_condition_that_begins_a_clause_is_one_of_what_follows(intent, named):
-    tasks = [
-        SuggestedTask(id=name, tool=pk, name=f"git:{name}", arguments={})
-        for pk, name in ((1, "status"), (3, "commit"))
-    ]
+    tasks = [SuggestedTask(id=name, tool=tool(pk)) for pk, name in ((1, "status"), (3, "commit"))]
     spans = {1: (0, intent.index("commit")), 3: (intent.index("commit"), len(intent))}
     (warning,) = write_conditions(find_conditions(intent), tasks, spans, text=intent)
     assert warning.endswith(f"before you run {named}")
