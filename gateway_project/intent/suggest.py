@@ -214,10 +214,9 @@ def suggest_workflow(
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type.
     """
     from graph.suggestion.workflow import build
-    from graph.suggestion.workflow.types import SuggestionRequest
 
-    request = SuggestionRequest(reading=reading, parameters=parameters or {})
-    return build.build_workflow(request, ranked.ranking, context=build_context(view, ranked))
+    context = build_context(view, ranked)
+    return build.build_workflow(reading, ranked.ranking, context=context, parameters=parameters)
 
 
 def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionContext:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graph.algorithms.cycles import reduce_transitively
-from graph.relations import Relation, RelationKind
+from graph.relations import RelationKind
 from graph.suggestion.binding import bind, instances
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
 from graph.suggestion.binding.steps import FeedLookup, FieldPair, SuggestedTask
@@ -20,9 +20,11 @@ from tools.embed.reader import read_nothing
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.choose import ChosenTools
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest
+    from graph.suggestion.workflow.order import WorkflowDag
+    from graph.suggestion.workflow.types import SuggestionContext
     from tools.embed.reader import ReadStatements
 
 MAX_ID: Final = 40
@@ -30,29 +32,13 @@ MAX_ID: Final = 40
 _INVALID_ID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WorkflowDag:
-    """Tasks with bound arguments.
-
-    Attributes:
-        tasks: In an order in which they can run one after another.
-        ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
-        reordering_relations: Relations that corrected the ranker's order.
-        is_serial: Whether some tasks wait only because their tools may not be read-only.
-    """
-
-    tasks: tuple[SuggestedTask, ...]
-    ignored_relations: tuple[Relation, ...] = ()
-    reordering_relations: tuple[Relation, ...] = ()
-    is_serial: bool = False
-
-
 def arrange_tasks(
     chosen: ChosenTools,
-    request: SuggestionRequest,
+    reading: IntentReading,
     *,
     ranking: Ranking,
     context: SuggestionContext,
+    parameters: Mapping[str, Any] | None = None,
     requests: Mapping[int, tuple[int, int]] | None = None,
 ) -> WorkflowDag:
     """Create tasks for the chosen tools, bind their arguments and set their dependencies.
@@ -64,27 +50,28 @@ def arrange_tasks(
 
     Args:
         chosen: Tools in the ranker's order.
-        request: The intent and the caller's parameters.
+        reading: The prepared intent.
         ranking: Holds the clause that each tool answers.
         context: Tools, relations and values bound in past runs.
+        parameters: Values that the caller passes by name.
         requests: By tool, start and end of the part of the intent that asks for it; None: unknown.
 
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
     """
     read = context.read or read_nothing
-    tools = _repeat_tools(chosen, request, context=context, read=read)
+    tools = _repeat_tools(chosen, reading, context=context, read=read)
     order = order_tools(
         tools,
         context.topology.relations_among([tool.pk for tool in tools]),
         ranked=chosen.ranked_set,
         ranking=ranking,
-        reading=request.reading,
+        reading=reading,
     )
     bound = bind.bind_arguments(
         _make_tasks(order.tools, requests or {}),
-        reading=request.reading,
-        parameters=request.parameters,
+        reading=reading,
+        parameters=parameters,
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
         read=read,
@@ -99,17 +86,16 @@ def arrange_tasks(
     dependencies = _build_dependencies(
         list(place), reduce_transitively(sorted(data_flow | order.dependencies | serial))
     )
-    return WorkflowDag(
+    return replace(
+        order,
         tasks=tuple(replace(task, depends_on=dependencies[task.id]) for task in bound),
-        ignored_relations=order.ignored_relations,
-        reordering_relations=order.reordering_relations,
         is_serial=bool(serial - data_flow - order.dependencies),
     )
 
 
 def _repeat_tools(
     chosen: ChosenTools,
-    request: SuggestionRequest,
+    reading: IntentReading,
     *,
     context: SuggestionContext,
     read: ReadStatements,
@@ -125,7 +111,7 @@ def _repeat_tools(
         for tool in tools
         if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
     ]
-    counts = instances.count_instances(tasks, text=request.reading.text, read=read)
+    counts = instances.count_instances(tasks, text=reading.text, read=read)
     return [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
 
 

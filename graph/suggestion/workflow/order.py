@@ -26,7 +26,7 @@ from graph.suggestion.workflow.evidence import MIN_SIMILARITY
 
 if TYPE_CHECKING:
     from graph.algorithms.cycles import AcyclicGraph
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.steps import BindTool, SuggestedTask
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet, Ranking
 
@@ -48,21 +48,25 @@ _SEQUENCE_WORD: Final = re.compile(
 _FIRST_WORDS: Final = re.compile(r"\s*\S+(?:\s+\S+)?")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrderedTools:
-    """Tools in the order to run them.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WorkflowDag:
+    """Tools in the order to run them, then the tasks that call them.
 
     Attributes:
         tools: Each as often as it is to run.
         dependencies: Pairs of positions; the second must wait for the first.
         ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
         reordering_relations: Relations that corrected the order of the ranker.
+        tasks: Of each tool, with bound arguments.
+        is_serial: Whether some tasks wait only because their tools may not be read-only.
     """
 
     tools: tuple[BindTool, ...]
     dependencies: frozenset[tuple[int, int]]
-    ignored_relations: tuple[Relation, ...]
-    reordering_relations: tuple[Relation, ...]
+    ignored_relations: tuple[Relation, ...] = ()
+    reordering_relations: tuple[Relation, ...] = ()
+    tasks: tuple[SuggestedTask, ...] = ()
+    is_serial: bool = False
 
 
 def order_tools(
@@ -72,7 +76,7 @@ def order_tools(
     ranked: RankedSet,
     ranking: Ranking,
     reading: IntentReading,
-) -> OrderedTools:
+) -> WorkflowDag:
     """Order tools by dependencies, then by `ORDERING_KINDS`, then as the ranker did.
 
     Dependencies always count. Soft relations count from `MIN_CONFIDENCE`: those from people, files
@@ -106,7 +110,7 @@ def order_tools(
             reordering += [relation] if is_moved else []
     places = sort_topologically(range(len(tools)), order.arcs)
     place = {number: at for at, number in enumerate(places)}
-    return OrderedTools(
+    return WorkflowDag(
         tools=tuple(tools[number] for number in places),
         dependencies=frozenset((place[first], place[second]) for first, second in needs),
         ignored_relations=dependencies.dropped_relations,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graph.topology import Topology
 
@@ -14,22 +14,8 @@ if TYPE_CHECKING:
     from graph.relations import Relation
     from graph.suggestion.binding.knowledge import BindingKnowledge
     from graph.suggestion.binding.steps import BindTool, SuggestedTask
-    from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet
     from tools.embed.reader import ReadStatements
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SuggestionRequest:
-    """A request for a workflow.
-
-    Attributes:
-        reading: The prepared intent.
-        parameters: Values that the caller passes by name.
-    """
-
-    reading: IntentReading
-    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,19 +37,6 @@ class SuggestionContext:
     knowledge: BindingKnowledge | None = None
     read: ReadStatements | None = None
     unranked_reason: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuggestionAlternative:
-    """Another workflow that was considered.
-
-    Attributes:
-        tools: Primary keys in run order.
-        confidence: Probability that this is the right set of tools, in [0, 1].
-    """
-
-    tools: tuple[int, ...]
-    confidence: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +77,8 @@ class Suggestion:
             execution must wait for.
         confidence: Calibrated probability that the ranked tools are the right set, in [0, 1].
         ranked_set: The ranked set behind the tasks; None if no set was chosen.
-        alternatives: Other sets, the likeliest first.
+        alternatives: Other sets that were considered, the likeliest first; all confidences
+            together, with its own, are at most 1.
         evidence: Counts of supporting past runs.
         paths: Paths between tools of the workflow, direct or through other tools.
         ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
@@ -117,7 +91,7 @@ class Suggestion:
     tasks: tuple[SuggestedTask, ...] = ()
     confidence: float = 0.0
     ranked_set: RankedSet | None = None
-    alternatives: tuple[SuggestionAlternative, ...] = ()
+    alternatives: tuple[RankedSet, ...] = ()
     evidence: SuggestionEvidence = SuggestionEvidence()
     paths: tuple[ToolPath, ...] = ()
     ignored_relations: tuple[Relation, ...] = ()

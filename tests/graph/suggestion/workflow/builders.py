@@ -10,10 +10,10 @@ import numpy as np
 from graph.record import GraphMetric
 from graph.relations import Relation, RelationKind
 from graph.suggestion.binding.steps import BindTool
-from graph.suggestion.intent.reading import read_intent
+from graph.suggestion.intent.reading import IntentReading, read_intent
 from graph.suggestion.ranking.rank import Neighbour, RankedSet, Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
-from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest
+from graph.suggestion.workflow.types import SuggestionContext
 from graph.topology import Topology
 from tests.stated import read_stated
 
@@ -96,9 +96,9 @@ def make_context(
     )
 
 
-def make_request(intent: str = "commit the changes", **parameters: Any) -> SuggestionRequest:
-    """Build a request."""
-    return SuggestionRequest(reading=read_intent(intent), parameters=parameters)
+def make_reading(intent: str = "commit the changes") -> IntentReading:
+    """Read an intent."""
+    return read_intent(intent)
 
 
 def needs(source: int, target: int, confidence: float = 1.0, **values: Any) -> Relation:

@@ -8,7 +8,7 @@ from graph.suggestion.workflow.dag import arrange_tasks, make_task_ids
 from tests.graph import drawn
 from tests.graph.suggestion.workflow.builders import (
     make_context,
-    make_request,
+    make_reading,
     needs,
     ranked,
     ranking,
@@ -16,11 +16,11 @@ from tests.graph.suggestion.workflow.builders import (
 )
 
 
-def dag(*tools, relations=(), given=(), intent="do it", **parameters):
+def dag(*tools, relations=(), given=(), intent="do it"):
     told = make_context(*given, relations=relations)
     likely = ranking(ranked(*tools))
     return arrange_tasks(
-        choose_set(likely, told), make_request(intent, **parameters), ranking=likely, context=told
+        choose_set(likely, told), make_reading(intent), ranking=likely, context=told
     )
 
 

@@ -13,7 +13,7 @@ from graph.suggestion.workflow.types import Suggestion
 from tests.graph.suggestion.workflow.builders import (
     make_candidate,
     make_context,
-    make_request,
+    make_reading,
     neighbour,
     ranked,
     ranking,
@@ -43,7 +43,7 @@ def suggest(
 ) -> Suggestion:
     found = found or ranking(ranked(LIST, OTHER, confidence=0.1))
     found = replace(found, requests=requests, **more)  # type: ignore[arg-type]
-    return build_workflow(make_request(intent), found, context=make_context(*TOOLS))
+    return build_workflow(make_reading(intent), found, context=make_context(*TOOLS))
 
 
 def tools_of(suggestion: Suggestion) -> list[int]:
@@ -73,7 +73,7 @@ def test_an_alternative_does_nothing_harmful_or_ruled_out_that_no_request_asks_f
         replace(one, is_destructive=is_destructive) if one.pk == POST else one for one in TOOLS
     ]
     found = build_workflow(
-        make_request(intent),
+        make_reading(intent),
         replace(
             ranking(
                 ranked(OTHER, POST, confidence=0.6),
@@ -217,7 +217,7 @@ def test_a_tool_that_cannot_be_called_serves_no_request() -> None:
         requests=((candidate(READ, 0.6), candidate(OTHER, 0.5)),),
     )
     context = make_context(replace(TOOLS[0], obstacle="is disabled"), *TOOLS[1:])
-    assert tools_of(build_workflow(make_request("read the report"), found, context=context)) == [
+    assert tools_of(build_workflow(make_reading("read the report"), found, context=context)) == [
         OTHER
     ]
 
@@ -232,7 +232,7 @@ def test_each_task_is_bound_to_its_own_request() -> None:
         ),
     )
     suggestion = build_workflow(
-        make_request("read /srv/a.txt and list the folder /srv/b"),
+        make_reading("read /srv/a.txt and list the folder /srv/b"),
         found,
         context=make_context(*files),
     )
@@ -297,7 +297,7 @@ def choose_between(first: BindTool, second: BindTool) -> list[int]:
     """Suggest a tool for a request that both tools are near to, the first one a little nearer."""
     requests = ((candidate(first.pk, 0.52), candidate(second.pk, 0.5)),)
     found = replace(ranking(ranked(LIST, confidence=0.1)), requests=requests)
-    request = make_request("weather in Lisbon, please")
+    request = make_reading("weather in Lisbon, please")
     return tools_of(build_workflow(request, found, context=make_context(first, second)))
 
 

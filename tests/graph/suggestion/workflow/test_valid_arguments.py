@@ -8,7 +8,7 @@ from graph.suggestion.workflow.build import build_workflow
 from tests.graph import drawn
 from tests.graph.suggestion.workflow.builders import (
     make_context,
-    make_request,
+    make_reading,
     ranked,
     ranking,
     tool,
@@ -62,7 +62,7 @@ def holds_reference(value):
 def test_arguments_are_valid_except_needed_ones(tools, schemas, relations, intent):
     told = [tool(pk, input_schema=one) for pk, one in enumerate(schemas, 1)]
     found = build_workflow(
-        make_request(intent),
+        make_reading(intent),
         ranking(ranked(*tools)),
         context=make_context(*told, relations=relations),
     )
