@@ -192,28 +192,22 @@ async def handle_intent(
     view = await _freeze_view(effects, visibility, rank)
     try:
         async with asyncio.timeout(lookup.SEARCH_TIMEOUT_S):
-            suggested = await run_in_worker_thread(suggest.suggest_for_request, view, request)
+            answer = await run_in_worker_thread(suggest.suggest_for_request, view, request)
     except TimeoutError:
         reason = f"no answer within {lookup.SEARCH_TIMEOUT_S:g} s"
         unranked = replace(view, rank=refuse_to_rank(reason))
-        suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
-    context = effects.memory.compute_context_key(suggested.context)
-    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.owner, context))
-    suggestion, ranked = suggested.suggestion, suggested.ranked
-    is_ranked = not ranked.fallback_reason
+        answer = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
+    context = effects.memory.compute_context_key(answer.context)
+    answer = suggest.weigh_outcomes(answer, effects.recall(caller.owner, context))
+    suggestion, is_ranked = answer.suggestion, answer.is_ranked
     threshold = effects.find_threshold(caller.owner, context)
     names = [task.tool.tool for task in suggestion.tasks]
-    answer = IntentAnswer(
+    answer = replace(
+        answer,
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
         threshold=threshold.required_confidence,
         would_speculate=is_ranked and threshold.admits(suggestion.confidence),
-        suggestion=suggestion,
-        ranked_confidence=suggested.ranked_confidence,
-        ranked=ranked,
-        name_tool=view.visibility.get_tool_id,
-        reads=visibility.only_read(names),
-        warnings=suggested.warnings,
         instructions=share_instructions(visibility.catalogue, caller, names),
     )
     if answer.would_speculate and request.mode == "auto":

@@ -21,6 +21,7 @@ from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import cut_at_word, strip_invisible
 from graph import wording
 from graph.relations import NO_DETAIL
+from learning.memory.context import Context
 from tools.foreign_text import WITHHELD_TEXT, is_instruction, quote_foreign
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ MAX_PROBABILITIES: Final = 10
 MAX_LIKELY: Final = 8
 """Likely tools that are recorded; prediction looks at no more."""
 _DIGITS: Final = 2
+NO_CONTEXT: Final = Context(workflow_type="", domain="", complexity="")
 _WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
 
 
@@ -70,28 +72,30 @@ class IntentAnswer:
     """A suggested workflow and its mode.
 
     Attributes:
-        speculation_id: Id of this answer.
-        mode: How the client should treat it.
         suggestion: The workflow.
         ranked_confidence: Its confidence before it was corrected by earlier outcomes.
         ranked: The ranking it was built from; None: there was none.
+        context: Kind of work; from the request and the ranking alone.
         name_tool: Returns the id of a tool, as visible to the caller, by primary key.
         reads: Whether all its tools only read.
         warnings: Warnings beside the suggestion's own.
+        speculation_id: Id of this answer.
+        mode: How the client should treat it.
         threshold: Confidence required to run it ahead; None: speculation is suspended.
         would_speculate: Whether it is sure enough to be run ahead.
         ahead: What became of running it ahead.
         instructions: What the servers of its tools say about their use, by name.
     """
 
-    speculation_id: str
-    mode: SuggestionMode
     suggestion: Suggestion
     ranked_confidence: float = 0.0
     ranked: RankedIntent | None = None
+    context: Context = NO_CONTEXT
     name_tool: Callable[[int], str] = str
     reads: bool = False
     warnings: tuple[str, ...] = ()
+    speculation_id: str = ""
+    mode: SuggestionMode = SuggestionMode.EXPLICIT_REQUIRED
     threshold: float | None = None
     would_speculate: bool = False
     ahead: SpeculativeRun = NOT_RUN_AHEAD
@@ -113,6 +117,11 @@ class IntentAnswer:
                 for task in self.suggestion.tasks
             )
         )
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the suggestion was ranked: a draft from words alone has no confidence."""
+        return self.ranked is not None and not self.ranked.fallback_reason
 
     @property
     def likely_tools(self) -> dict[int, float]:

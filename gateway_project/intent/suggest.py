@@ -15,11 +15,11 @@ import structlog
 from execution import approval
 from gateway_project.find import lookup, work_context
 from gateway_project.find.relation_rows import list_alternatives
+from gateway_project.intent.answer import IntentAnswer
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.record import GraphMetric
 from graph.topology import Topology
 from learning.calibration import IDENTITY, CalibrationMap
-from learning.memory.context import Context
 from learning.memory.outcomes_of_context import ContextOutcomes, adjust_confidence
 from tools.danger import Danger
 from tools.foreign_text import quote_foreign
@@ -61,27 +61,8 @@ class SuggestionView:
     calibration: CalibrationMap = IDENTITY
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RequestSuggestion:
-    """What is suggested for a request.
-
-    Attributes:
-        suggestion: The workflow.
-        ranked: The ranking it was built from.
-        ranked_confidence: Its confidence before it was corrected by earlier outcomes.
-        context: Kind of work; from the request and the ranking alone.
-        warnings: Warnings beside the suggestion's own.
-    """
-
-    suggestion: Suggestion
-    ranked: RankedIntent
-    ranked_confidence: float
-    context: Context
-    warnings: tuple[str, ...] = ()
-
-
-def suggest_for_request(view: SuggestionView, request: IntentRequest) -> RequestSuggestion:
-    """Read an intent and suggest a workflow for it.
+def suggest_for_request(view: SuggestionView, request: IntentRequest) -> IntentAnswer:
+    """Read an intent and suggest a workflow for it; how to treat it is decided later.
 
     If tools cannot be ranked, the workflow is a draft from words alone, and a warning says why.
 
@@ -117,11 +98,13 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         )
     calibration = IDENTITY if ranked.fallback_reason else view.calibration
     confidence = _limit_confidence(calibration.apply(suggestion.confidence), suggestion)
-    return RequestSuggestion(
+    return IntentAnswer(
         suggestion=replace(suggestion, confidence=confidence),
         ranked=ranked,
         ranked_confidence=suggestion.confidence,
         context=context,
+        name_tool=view.visibility.get_tool_id,
+        reads=view.visibility.only_read([task.tool.tool for task in suggestion.tasks]),
         warnings=warnings,
     )
 
@@ -139,16 +122,16 @@ def _warn_of_danger(view: SuggestionView, suggestion: Suggestion) -> Iterator[st
             yield f"{tool.tool} is {danger}"
 
 
-def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> RequestSuggestion:
+def weigh_outcomes(answer: IntentAnswer, outcomes: ContextOutcomes) -> IntentAnswer:
     """Adjust the confidence by how the team's earlier suggestions of this kind turned out.
 
     Args:
-        suggested: What is suggested; a draft without a confidence stays as it is.
+        answer: With a suggestion; a draft without a confidence stays as it is.
         outcomes: Of the same team and context.
     """
-    suggestion = suggested.suggestion
-    if not (outcomes.count and suggestion.tasks) or suggested.ranked.fallback_reason:
-        return suggested
+    suggestion = answer.suggestion
+    if not (outcomes.count and suggestion.tasks) or not answer.is_ranked:
+        return answer
     confidence = _limit_confidence(adjust_confidence(suggestion.confidence, outcomes), suggestion)
     sentence = (
         f"Of {outcomes.count:.3g} earlier suggestions for this kind of work, "
@@ -166,7 +149,7 @@ def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> R
         evidence=evidence,
         explanation=(*suggestion.explanation, sentence),
     )
-    return replace(suggested, suggestion=adjusted)
+    return replace(answer, suggestion=adjusted)
 
 
 def _limit_confidence(confidence: float, suggestion: Suggestion) -> float:
