@@ -85,16 +85,7 @@ def plan_request(request: RunRequest, *, caller: Caller, catalogue: Catalogue) -
     except InvalidWorkflow as error:
         if not request.dry_run:
             raise
-        return Plan(
-            workflow=Workflow(tasks=()),
-            options=request.options,
-            layers=(),
-            problems=error.problems,
-            dangers={},
-            approval_reasons={},
-            repeatable={},
-            warnings=(),
-        )
+        return Plan(workflow=Workflow(tasks=()), options=request.options, problems=error.problems)
     planned = plan.plan_workflow(workflow, request.options, caller=caller, catalogue=catalogue)
     hidden = tuple(_iterate_hidden_tools(workflow, caller, catalogue))
     return replace(planned, problems=planned.problems + hidden) if hidden else planned
