@@ -58,7 +58,7 @@ async def run_answer_ahead(
 async def _run_ahead(
     effects: IntentEffects, caller: Caller, answer: IntentAnswer, *, only_judges: bool
 ) -> SpeculativeRun:
-    if answer.suggestion.needs_input:
+    if not answer.suggestion.is_complete:
         message = "Required arguments are missing; needs_input names them."
         return SpeculativeRun(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
     planned = await run_in_worker_thread(

@@ -143,7 +143,7 @@ class IntentAnswer:
     @property
     def is_runnable(self) -> bool:
         """Whether the workflow could be run as it is: all required arguments are known."""
-        return bool(self.suggestion.tasks) and not self.suggestion.needs_input
+        return bool(self.suggestion.tasks) and self.suggestion.is_complete
 
     @property
     def log_fields(self) -> dict[str, Any]:

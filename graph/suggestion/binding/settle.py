@@ -140,7 +140,7 @@ def _list_missing(
     names = [name for name in dict.fromkeys(order) if name in by_name]
     if not names and (unstated := _list_unstated_changes(step, schema, kept)):
         reason = f"nothing says what to change: pass one of {', '.join(unstated)}"
-        return (MissingArgument(pointer="", name="", description="", schema={}, reason=reason),)
+        return (MissingArgument(pointer="", description="", schema={}, reason=reason),)
     described = [
         _make_missing_argument(
             name, schema, by_name[name], _explain_missing(step, schema, name, ambiguous, found)
@@ -179,7 +179,7 @@ def _summarize_rest(names: Sequence[str]) -> Iterator[MissingArgument]:
         shown = ", ".join(name[:MAX_NAME_CHARS] for name in names[:MAX_NAMED_MEMBERS])
         cut = ", …" if len(names) > MAX_NAMED_MEMBERS else ""
         reason = f"and {len(names)} more required arguments are missing: {shown}{cut}"
-        yield MissingArgument(pointer="", name="", description="", schema={}, reason=reason)
+        yield MissingArgument(pointer="", description="", schema={}, reason=reason)
 
 
 def _explain_missing(
@@ -213,7 +213,6 @@ def _make_missing_argument(
     part: Any = (schema.root.get("properties") or {}).get(name, {}) if name else schema.root
     return MissingArgument(
         pointer=f"/{canonical.escape_token(name)}" if name else "",
-        name=name,
         description=parameter.description if parameter else "",
         schema=part if isinstance(part, Mapping) else {},
         reason=reason or problem.message,

@@ -128,15 +128,13 @@ class MissingArgument:
     """A required argument without a value.
 
     Attributes:
-        pointer: JSON pointer into the arguments.
-        name: Name of the parameter.
+        pointer: JSON pointer into the arguments; empty: they as a whole.
         description: From the tool's schema; may be empty.
         schema: Normalised schema of the parameter.
         reason: Why no value was found, in plain words.
     """
 
     pointer: str
-    name: str
     description: str
     schema: Mapping[str, Any]
     reason: str

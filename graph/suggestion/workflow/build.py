@@ -116,7 +116,6 @@ def build_workflow(
         ),
         evidence=evidence,
         paths=find_paths(context.topology, chosen.tools, lambda pk: display_id(context, pk)),
-        ignored_relations=dag.ignored_relations,
         explanation=wording.write_explanation(
             chosen, dag, evidence, reading=reading, ranking=ranking, context=context
         ),

@@ -11,7 +11,6 @@ from graph.topology import Topology
 if TYPE_CHECKING:
     from graph.explain import ToolPath
     from graph.record import GraphMetric
-    from graph.relations import Relation
     from graph.suggestion.binding.knowledge import BindingKnowledge
     from graph.suggestion.binding.steps import BindTool, SuggestedTask
     from graph.suggestion.ranking.rank import RankedSet
@@ -81,7 +80,6 @@ class Suggestion:
             together, with its own, are at most 1.
         evidence: Counts of supporting past runs.
         paths: Paths between tools of the workflow, direct or through other tools.
-        ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
         explanation: Reasons for this workflow, in short sentences.
         warnings: Caveats to know before running it.
         uncovered: Parts of the intent that ask for something no task does, verbatim.
@@ -94,13 +92,12 @@ class Suggestion:
     alternatives: tuple[RankedSet, ...] = ()
     evidence: SuggestionEvidence = SuggestionEvidence()
     paths: tuple[ToolPath, ...] = ()
-    ignored_relations: tuple[Relation, ...] = ()
     explanation: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
 
     @property
-    def needs_input(self) -> bool:
-        """Whether a required argument has no value."""
-        return any(task.needs_input for task in self.tasks)
+    def is_complete(self) -> bool:
+        """Whether all required arguments have a value."""
+        return not any(task.needs_input for task in self.tasks)

@@ -153,7 +153,7 @@ def test_a_secret_is_bound_only_for_trusted_servers(intent: str, one: BindTool, 
     (step,) = bound(intent, strange, read=read)
     assert name not in step.arguments
     assert name in needs(step)
-    why = next(need.reason for need in step.needs_input if need.name == name)
+    why = next(need.reason for need in step.needs_input if need.pointer == f"/{name}")
     assert name == "note" or "for an untrusted server" in why
     trusted = arguments(intent, one, read=read)[0]
     assert (name in trusted) is (name != "note"), "no free text takes a secret"

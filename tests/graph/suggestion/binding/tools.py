@@ -84,7 +84,7 @@ def _state(intent: str, question: Question, values: Sequence[str], sure: float) 
 
 
 def needs(step: SuggestedTask) -> list[str]:
-    return [one.name for one in step.needs_input]
+    return [one.pointer.removeprefix("/") for one in step.needs_input]
 
 
 def located(
