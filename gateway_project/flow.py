@@ -335,7 +335,6 @@ async def run_workflow(
         caller,
         planned,
         intent=request.intent,
-        options=request.options,
         idempotency_key=request.idempotency_key,
         shares_results=request.from_speculation is not None,
         is_followed=watch is not watch_nothing,
