@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import BindTool, SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
     from tools.embed.reader import ReadStatements
 
 WISHES = Path(__file__).parent / "everyday"
@@ -90,9 +90,9 @@ def _judge_unordered(folder: Path, read: ReadStatements) -> None:
         print(f"| {group} | {found['sentences']} | {found['bound']} | {found['could run']} |")
 
 
-def _bind(tool: BindTool, text: str, read: ReadStatements) -> SuggestedTask:
+def _bind(tool: WorkflowTool, text: str, read: ReadStatements) -> SuggestedTask:
     from graph.suggestion.binding.bind import bind_arguments
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.intent.reading import read_intent
 
     task = SuggestedTask(id="t", tool=tool)
@@ -122,13 +122,13 @@ def bind_set(
         yield wish, {key: one for key, one in bound.arguments.items() if key not in unstated}
 
 
-def load_tools(folder: Path) -> dict[str, BindTool]:
+def load_tools(folder: Path) -> dict[str, WorkflowTool]:
     """Return the tools of a set by id."""
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
 
     rows = map(json.loads, (folder / "tools.jsonl").read_text("utf-8").splitlines())
     return {
-        row["id"]: BindTool(
+        row["id"]: WorkflowTool(
             pk=number,
             tool=row["id"].replace("/", ":", 1),
             name=row["name"],

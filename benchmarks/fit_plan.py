@@ -131,7 +131,7 @@ def gather(
     """
     from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
@@ -139,7 +139,7 @@ def gather(
 
     with indexed(folder) as one:
         tools = {
-            one.keys[tool.id]: BindTool(
+            one.keys[tool.id]: WorkflowTool(
                 pk=one.keys[tool.id],
                 tool=f"{tool.server}:{tool.name}",
                 name=tool.name,

@@ -26,11 +26,11 @@ from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.references import make_reference
 from gateway_project.intent.ahead import run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer
-from graph.suggestion.binding.steps import (
+from graph.suggestion.binding.tasks import (
     BindingSource,
-    BindTool,
     BoundArgument,
     SuggestedTask,
+    WorkflowTool,
 )
 from graph.suggestion.workflow.types import Suggestion
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
@@ -137,7 +137,7 @@ def _make_suggestion(tools: list[CatalogueTool]) -> Suggestion:
     tasks = [
         SuggestedTask(
             id=f"t{number}",
-            tool=BindTool(pk=tool.pk, tool=tool.tool, name=tool.name),
+            tool=WorkflowTool(pk=tool.pk, tool=tool.tool, name=tool.name),
             bindings={"id": _bind_id(number)},
         )
         for number, tool in enumerate(tools)

@@ -15,7 +15,7 @@ from gateway_project.intent.answer import list_planned_calls
 from gateway_project.intent.suggest import SuggestionView
 from graph.rank_intent import rank_encoded
 from graph.suggestion.binding.bind import bind_arguments
-from graph.suggestion.binding.steps import SuggestedTask
+from graph.suggestion.binding.tasks import SuggestedTask
 from graph.suggestion.workflow import dag
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from tools.foreign_text import WITHHELD_TEXT, is_instruction, quote_foreign
 if TYPE_CHECKING:
     from graph.explain import ToolPath
     from graph.rank_intent import RankedIntent
-    from graph.suggestion.binding.steps import MissingArgument
+    from graph.suggestion.binding.tasks import MissingArgument
     from graph.suggestion.next_call.call import PlannedCall
     from graph.suggestion.workflow.types import Suggestion, SuggestionEvidence
 

@@ -29,7 +29,7 @@ from tools.visibility import Visibility
 if TYPE_CHECKING:
     from gateway_project.intent.answer import IntentRequest
     from graph.rank_intent import RankedIntent
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.types import Suggestion, SuggestionContext
@@ -238,11 +238,11 @@ def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str)
     )
 
 
-def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> BindTool:
-    from graph.suggestion.binding.steps import BindTool
+def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> WorkflowTool:
+    from graph.suggestion.binding.tasks import WorkflowTool
 
     trouble = view.troubles.get(tool.server, "")
-    return BindTool(
+    return WorkflowTool(
         pk=tool.pk,
         tool=tool.tool,
         name=tool.name,

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway_project.intent.answer import list_planned_calls
-from graph.suggestion.binding.steps import BindingSource, BoundArgument, SuggestedTask
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument, SuggestedTask
 from graph.suggestion.workflow.types import Suggestion
 from tests.graph.suggestion.workflow.builders import tool
 

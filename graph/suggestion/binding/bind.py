@@ -21,7 +21,7 @@ from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load
 from graph.suggestion.binding.settle import settle_step
 from graph.suggestion.binding.shared_values import SharedValues
 from graph.suggestion.binding.statements import ParameterRow, bind_statements
-from graph.suggestion.binding.steps import (
+from graph.suggestion.binding.tasks import (
     BindingSource,
     BoundArgument,
     FeedLookup,

@@ -25,7 +25,7 @@ from graph.suggestion.binding.vocabulary import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindTool, BoundArgument, SuggestedTask
+    from graph.suggestion.binding.tasks import BoundArgument, SuggestedTask, WorkflowTool
 
 _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
 _PRONOUN: Final = re.compile(
@@ -178,7 +178,7 @@ def leaves_scope_open(
 
 def is_fully_read(
     part: str,
-    tool: BindTool,
+    tool: WorkflowTool,
     parameter: ToolParameter,
     *,
     bound: Sequence[tuple[int, int]],

@@ -39,7 +39,7 @@ from graph.suggestion.intent.orders import Order
 if TYPE_CHECKING:
     from graph.suggestion.binding.knowledge import BindingKnowledge
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BoundArgument, SuggestedTask
+    from graph.suggestion.binding.tasks import BoundArgument, SuggestedTask
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 

@@ -23,7 +23,7 @@ from tools.embed.stated_words import weigh_values
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
     from tools.embed.reader import Answer, MarkedWord, ReadStatements
 
 MAX_INSTANCES: Final = 5

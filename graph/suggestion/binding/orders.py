@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.intent.requests import StatedRequest

@@ -12,7 +12,7 @@ from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.schemas import ArgumentSchema, load_schema
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
 
 ParameterPlace = tuple[str, str]
 """A step's id and the name of one of its parameters."""

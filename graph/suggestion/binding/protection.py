@@ -17,7 +17,7 @@ from graph.suggestion.binding.vocabulary import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
 
 _REPLACING_WORDS: Final = normalize_words(["put", "update", "set", "save", "create", "edit"])
 ANOTHER_BEFORE: Final = re.compile(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.references import make_reference
 from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE, BindingKnowledge
-from graph.suggestion.binding.steps import (
+from graph.suggestion.binding.tasks import (
     MIN_REQUIRED_PROBABILITY,
     BindingSource,
     BoundArgument,
@@ -18,7 +18,7 @@ from graph.suggestion.binding.vocabulary import PREPOSITIONS
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.binding.values import StatedValue
 
 MIN_HABIT_SHARE = 0.5

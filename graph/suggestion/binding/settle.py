@@ -13,13 +13,13 @@ from graph.suggestion.binding import parameters
 from graph.suggestion.binding.knowledge import is_too_long_to_reuse
 from graph.suggestion.binding.references import AmbiguousReference
 from graph.suggestion.binding.schemas import ArgumentSchema, root_parameter
-from graph.suggestion.binding.steps import BindingSource, BoundArgument, MissingArgument
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument, MissingArgument
 from graph.suggestion.binding.vocabulary import SETTING_WORDS, TARGET_WORDS, normalize_words
 
 if TYPE_CHECKING:
     from gateway_project.foundation.schema import ArgumentProblem
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
 
 MAX_VALIDATION_ROUNDS = 4
 """Limit of validation rounds, each after removing invalid arguments."""

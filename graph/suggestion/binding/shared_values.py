@@ -15,7 +15,7 @@ from graph.suggestion.intent.orders import Order
 if TYPE_CHECKING:
     from graph.suggestion.binding.guard import BindingGuard
     from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
-    from graph.suggestion.binding.steps import BoundArgument, SuggestedTask
+    from graph.suggestion.binding.tasks import BoundArgument, SuggestedTask
 
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
 """Words of the names of parameters that take a place, or the time zone of one."""

@@ -18,7 +18,7 @@ from graph.suggestion.binding.orders import is_grave, is_ordered
 from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.questions import ask_about, list_members
 from graph.suggestion.binding.schemas import spell_out
-from graph.suggestion.binding.steps import BindingSource, BoundArgument
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument
 from graph.suggestion.binding.value_patterns import PATTERNS, SECRET, SPACED_PATH, ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values, group_values
 from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words
@@ -33,7 +33,7 @@ from tools.embed.stated_words import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
     from tools.embed.embedder import Vectors
     from tools.embed.reader import Answer, MarkedWord, ReadStatements, Span
 

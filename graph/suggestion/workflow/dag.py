@@ -13,13 +13,13 @@ from graph.algorithms.cycles import reduce_transitively
 from graph.relations import RelationKind
 from graph.suggestion.binding import bind, instances
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
-from graph.suggestion.binding.steps import FeedLookup, FieldPair, SuggestedTask
+from graph.suggestion.binding.tasks import FeedLookup, FieldPair, SuggestedTask
 from graph.suggestion.workflow.order import order_tools
 from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
 from tools.embed.reader import read_nothing
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.choose import ChosenTools
@@ -99,7 +99,7 @@ def _repeat_tools(
     *,
     context: SuggestionContext,
     read: ReadStatements,
-) -> list[BindTool]:
+) -> list[WorkflowTool]:
     """Repeat tools for which the intent states several values.
 
     A tool that is required by another, or that the ranked set repeats already, stays as it is.
@@ -116,7 +116,7 @@ def _repeat_tools(
 
 
 def _make_tasks(
-    tools: Sequence[BindTool], requests: Mapping[int, tuple[int, int]]
+    tools: Sequence[WorkflowTool], requests: Mapping[int, tuple[int, int]]
 ) -> list[SuggestedTask]:
     """Make a task for each tool; only the one task of a tool has a request of its own."""
     occurrences = Counter(tool.pk for tool in tools)
@@ -151,7 +151,7 @@ def make_task_ids(names: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def _serial_pairs(tools: Sequence[BindTool]) -> Iterator[tuple[int, int]]:
+def _serial_pairs(tools: Sequence[WorkflowTool]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of positions whose order may matter: not both tools are read-only."""
     for first, then in combinations(range(len(tools)), 2):
         if not (tools[first].is_read_only and tools[then].is_read_only):

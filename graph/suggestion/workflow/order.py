@@ -26,7 +26,7 @@ from graph.suggestion.workflow.evidence import MIN_SIMILARITY
 
 if TYPE_CHECKING:
     from graph.algorithms.cycles import AcyclicGraph
-    from graph.suggestion.binding.steps import BindTool, SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet, Ranking
 
@@ -61,7 +61,7 @@ class WorkflowDag:
         is_serial: Whether some tasks wait only because their tools may not be read-only.
     """
 
-    tools: tuple[BindTool, ...]
+    tools: tuple[WorkflowTool, ...]
     dependencies: frozenset[tuple[int, int]]
     ignored_relations: tuple[Relation, ...] = ()
     reordering_relations: tuple[Relation, ...] = ()
@@ -70,7 +70,7 @@ class WorkflowDag:
 
 
 def order_tools(
-    tools: Sequence[BindTool],
+    tools: Sequence[WorkflowTool],
     relations: Iterable[Relation],
     *,
     ranked: RankedSet,
@@ -128,7 +128,7 @@ def _is_soft(relation: Relation) -> bool:
 
 
 def _add_relation(
-    order: AcyclicGraph, relation: Relation, tools: Sequence[BindTool]
+    order: AcyclicGraph, relation: Relation, tools: Sequence[WorkflowTool]
 ) -> tuple[set[tuple[int, int]], bool]:
     """Add a relation to the order unless a stronger one forbids it.
 
@@ -146,7 +146,7 @@ def _add_relation(
 
 
 def _iterate_nearest_pairs(
-    earlier: int, later: int, tools: Sequence[BindTool]
+    earlier: int, later: int, tools: Sequence[WorkflowTool]
 ) -> Iterator[tuple[int, int]]:
     """Pair each position of the later tool with the nearest earlier one, else with the first."""
     firsts = [place for place, tool in enumerate(tools) if tool.pk == earlier]

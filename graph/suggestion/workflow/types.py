@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from graph.explain import ToolPath
     from graph.record import GraphMetric
     from graph.suggestion.binding.knowledge import BindingKnowledge
-    from graph.suggestion.binding.steps import BindTool, SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
     from graph.suggestion.ranking.rank import RankedSet
     from tools.embed.reader import ReadStatements
 
@@ -30,7 +30,7 @@ class SuggestionContext:
         unranked_reason: Why the tools were found by words alone; empty if they were ranked.
     """
 
-    find_tool: Callable[[int], BindTool | None]
+    find_tool: Callable[[int], WorkflowTool | None]
     topology: Topology = field(default_factory=Topology)
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
     knowledge: BindingKnowledge | None = None

@@ -31,7 +31,7 @@ from graph.suggestion.workflow.types import (
 
 if TYPE_CHECKING:
     from graph.relations import Relation
-    from graph.suggestion.binding.steps import SuggestedTask
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.order import WorkflowDag

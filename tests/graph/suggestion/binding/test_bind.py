@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graph.suggestion.binding.steps import BindingSource, FieldPair
+from graph.suggestion.binding.tasks import BindingSource, FieldPair
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
 INTEGER = {"type": "integer"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from graph.suggestion.binding.instances import count_instances
-from graph.suggestion.binding.steps import SuggestedTask
+from graph.suggestion.binding.tasks import SuggestedTask
 from tests.graph.suggestion.binding.tools import stating, steps, text, tool
 from tests.stated import read_stated
 

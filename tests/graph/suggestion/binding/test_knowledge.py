@@ -14,7 +14,7 @@ from graph.suggestion.binding.knowledge import (
     ReferenceSource,
     observe_arguments,
 )
-from graph.suggestion.binding.steps import BindingSource, BindTool
+from graph.suggestion.binding.tasks import BindingSource, WorkflowTool
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import bound, needs, text, tool
 
@@ -29,7 +29,7 @@ class Ran:
     arguments: Mapping[str, Any]
 
 
-def seen(intent: str, *tasks: tuple[BindTool, dict[str, Any]]) -> dict[str, Any]:
+def seen(intent: str, *tasks: tuple[WorkflowTool, dict[str, Any]]) -> dict[str, Any]:
     ran = [Ran(id=f"r{n}", tool=one.pk, arguments=given) for n, (one, given) in enumerate(tasks)]
     found = observe_arguments(
         ran, reading=reading.read_intent(intent), tools={one.pk: one for one, _ in tasks}

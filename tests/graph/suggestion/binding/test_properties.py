@@ -11,10 +11,10 @@ from gateway_project.foundation import schema as json_schema
 from gateway_project.foundation.canonical import build_pointer
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant, ReferenceSource
-from graph.suggestion.binding.steps import (
-    BindTool,
+from graph.suggestion.binding.tasks import (
     FieldPair,
     SuggestedTask,
+    WorkflowTool,
 )
 from graph.suggestion.intent import reading
 from tests.stated import read_stated
@@ -73,7 +73,7 @@ ROOT = st.sampled_from(
 
 
 @st.composite
-def tools(draw: st.DrawFn) -> BindTool:
+def tools(draw: st.DrawFn) -> WorkflowTool:
     fields = draw(st.dictionaries(st.sampled_from(WORDS), FIELD, max_size=5))
     schema: dict[str, Any] = {
         "type": "dict",
@@ -83,7 +83,7 @@ def tools(draw: st.DrawFn) -> BindTool:
         **draw(ROOT),
     }
     pk = draw(st.integers(1, 3))
-    return BindTool(
+    return WorkflowTool(
         pk=pk, tool=f"server/{pk}", name=draw(st.sampled_from(WORDS)), input_schema=schema
     )
 
@@ -132,7 +132,7 @@ def _require_valid(step: SuggestedTask, schema: dict[str, Any]) -> None:
     ),
 )
 def test_every_argument_is_valid_or_listed_as_needed(
-    chosen: list[BindTool], pieces: list[str], known: BindingKnowledge, pair: FieldPair
+    chosen: list[WorkflowTool], pieces: list[str], known: BindingKnowledge, pair: FieldPair
 ) -> None:
     steps = [SuggestedTask(id=f"t{place}", tool=one) for place, one in enumerate(chosen)]
     bound = bind_arguments(
@@ -158,7 +158,11 @@ def test_no_text_breaks_binding(intent: str) -> None:
     except reading.QueryError:
         return
     (step,) = bind_arguments(
-        [SuggestedTask(id="t0", tool=BindTool(pk=1, tool="s/t", name="t", input_schema=schema))],
+        [
+            SuggestedTask(
+                id="t0", tool=WorkflowTool(pk=1, tool="s/t", name="t", input_schema=schema)
+            )
+        ],
         reading=read,
         read=read_stated,
     )

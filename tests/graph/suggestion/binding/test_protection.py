@@ -10,7 +10,7 @@ import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
-from graph.suggestion.binding.steps import BindTool, SuggestedTask
+from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
@@ -24,7 +24,7 @@ _TARGET = re.compile(r"https?://[\w./]+|/[\w./]+\w")
 
 
 def given(
-    intent: str, one: BindTool, *, is_read_only: bool = False, sure: float = 0.99, **known: Any
+    intent: str, one: WorkflowTool, *, is_read_only: bool = False, sure: float = 0.99, **known: Any
 ) -> dict[str, Any]:
     """Bind what is surely read: the first address or path, and each quoted text."""
     target, quoted = _TARGET.search(intent), re.search("'(.*?)'", intent)
@@ -146,7 +146,9 @@ NOTE = tool({"note": text("Any text to keep")}, required=["note"], name="weather
         ("keep the note 'my key is sk-abcdefgh1234'", NOTE, "note"),
     ],
 )
-def test_a_secret_is_bound_only_for_trusted_servers(intent: str, one: BindTool, name: str) -> None:
+def test_a_secret_is_bound_only_for_trusted_servers(
+    intent: str, one: WorkflowTool, name: str
+) -> None:
     strange = replace(one, is_trusted=False)
     secret = re.search(r"'(.*)'|(\d[\d ]+\d)", intent)
     read = stating(**{name: secret[1] or secret[2]})

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graph.suggestion.binding.bind import bind_arguments
-from graph.suggestion.binding.steps import FieldPair, SuggestedTask
+from graph.suggestion.binding.tasks import FieldPair, SuggestedTask
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import bound, needs, stating, steps, text, tool
 

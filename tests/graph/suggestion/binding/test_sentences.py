@@ -14,7 +14,7 @@ from typing import Any
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.orders import is_grave
-from graph.suggestion.binding.steps import BindTool, SuggestedTask
+from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
 from graph.suggestion.binding.values import is_same_value
 from graph.suggestion.intent.reading import read_intent
 from tests.stated import read_stated
@@ -51,13 +51,15 @@ def _is_right(expected: Mapping[str, Any], name: str, value: Any) -> bool:
 
 
 def _read_sentences() -> Iterator[tuple[str, list[SuggestedTask], list[Mapping[str, Any]]]]:
-    tools: list[BindTool] = []
+    tools: list[WorkflowTool] = []
     for line in SENTENCES.read_text("utf-8").splitlines():
         row = json.loads(line)
         if "tasks" not in row:
             schema = row.pop("schema")
             row.setdefault("tool", f"server:{row['name']}")
-            tools.append(BindTool(pk=len(tools), input_schema={"type": "object", **schema}, **row))
+            tools.append(
+                WorkflowTool(pk=len(tools), input_schema={"type": "object", **schema}, **row)
+            )
             continue
         steps = [
             SuggestedTask(

@@ -9,7 +9,7 @@ import numpy as np
 
 from graph.record import GraphMetric
 from graph.relations import Relation, RelationKind
-from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.binding.tasks import WorkflowTool
 from graph.suggestion.intent.reading import IntentReading, read_intent
 from graph.suggestion.ranking.rank import Neighbour, RankedSet, Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
@@ -20,7 +20,7 @@ from tests.stated import read_stated
 NAMES = {1: "git:status", 2: "git:add", 3: "git:commit", 4: "mail:send", 5: "time:now"}
 
 
-def tool(pk: int, **values: Any) -> BindTool:
+def tool(pk: int, **values: Any) -> WorkflowTool:
     """Build a usable tool that takes anything and may write."""
     tool_id = NAMES.get(pk, f"s:tool{pk}")
     defaults: dict[str, Any] = {
@@ -29,7 +29,7 @@ def tool(pk: int, **values: Any) -> BindTool:
         "description": "",
         "input_schema": {"type": "object", "properties": {}},
     }
-    return BindTool(pk=pk, **(defaults | values))
+    return WorkflowTool(pk=pk, **(defaults | values))
 
 
 def make_candidate(pk: int, cosine: float, *, word_share: float = 0.5) -> RequestCandidate:
@@ -79,7 +79,7 @@ def neighbour(similarity: float, *tools: int, successes: int = 1, failures: int 
 
 
 def make_context(
-    *tools: BindTool,
+    *tools: WorkflowTool,
     relations: Iterable[Relation] = (),
     metrics: Mapping[int, GraphMetric] | None = None,
     unranked: str = "",

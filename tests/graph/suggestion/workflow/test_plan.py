@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.binding.tasks import WorkflowTool
 from graph.suggestion.ranking.rank import Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.build import build_workflow
@@ -293,7 +293,7 @@ WEATHER = {
 }
 
 
-def choose_between(first: BindTool, second: BindTool) -> list[int]:
+def choose_between(first: WorkflowTool, second: WorkflowTool) -> list[int]:
     """Suggest a tool for a request that both tools are near to, the first one a little nearer."""
     requests = ((candidate(first.pk, 0.52), candidate(second.pk, 0.5)),)
     found = replace(ranking(ranked(LIST, confidence=0.1)), requests=requests)

@@ -1,7 +1,7 @@
 import pytest
 
 from graph.relations import Relation, RelationKind
-from graph.suggestion.binding.steps import SuggestedTask
+from graph.suggestion.binding.tasks import SuggestedTask
 from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow.build import build_workflow
 from graph.suggestion.workflow.wording import (

@@ -25,7 +25,7 @@ class BindingSource(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BindTool:
+class WorkflowTool:
     """A tool as the suggestion reads it: its definition, and what one caller may do with it.
 
     Made for each suggestion from a `tools.catalogue.CatalogueTool`, which everybody shares.
@@ -157,7 +157,7 @@ class SuggestedTask:
     """
 
     id: str
-    tool: BindTool
+    tool: WorkflowTool
     request: tuple[int, int] | None = None
     bindings: Mapping[str, BoundArgument] = field(default_factory=dict)
     needs_input: tuple[MissingArgument, ...] = ()
