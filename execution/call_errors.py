@@ -8,12 +8,13 @@ from uuid import UUID
 
 from gateway_project.foundation import schema
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.user_error import UserError
 
 
-class CallError(Exception):
+class CallError(UserError):
     """Base class of the reasons why a call is not made."""
 
-    code: str = "call_failed"
+    code = "call_failed"
 
 
 class CallNotPermitted(CallError):

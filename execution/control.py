@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from execution.status import RunStatus
+from gateway_project.foundation.user_error import UserError
 
 
 class Action(StrEnum):
@@ -21,7 +22,7 @@ class Action(StrEnum):
     REPLAN = "replan"
 
 
-class ActionNotPossible(Exception):
+class ActionNotPossible(UserError):
     """The run's status does not allow the action."""
 
     def __init__(self, code: str, message: str) -> None:

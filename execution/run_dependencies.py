@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 import django.db
@@ -20,6 +20,7 @@ from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import is_database_away, run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.user_error import UserError
 from tools.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ R = TypeVar("R")
 log = structlog.get_logger(__name__)
 
 
-class RunsUnavailable(Exception):
+class RunsUnavailable(UserError):
     """Runs are unavailable because the database is."""
 
-    code: ClassVar[str] = "database_unavailable"
+    code = "database_unavailable"
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(

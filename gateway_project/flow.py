@@ -23,6 +23,7 @@ from execution.speculation.outcome import Verdict
 from execution.store.runs import parse_run_id
 from execution.view import RunView
 from gateway_project import sinks
+from gateway_project.access.roles import SEARCH, require_scope
 from gateway_project.effects import Effects, IntentEffects
 from gateway_project.find import arrange, lookup, relation_rows, work_context
 from gateway_project.find.answers import FindRequest, SearchResult, ToolDescription
@@ -50,22 +51,9 @@ from tools.search import SearchAnswer
 from tools.upstream.request import UpstreamRequest
 from tools.visibility import Visibility
 
-SCOPE_SEARCH = "search"
 _AGENT_DECISIONS: Final = frozenset({Action.CONTINUE, Action.REPLAN, Action.ABORT})
 
 log = structlog.get_logger(__name__)
-
-
-class SearchNotPermitted(Exception):
-    """The caller may not search."""
-
-    code = "not_permitted"
-
-    def __init__(self, caller: Caller) -> None:
-        super().__init__(
-            f"{caller.user!r} may not search for tools; an admin can grant the scope "
-            f"{SCOPE_SEARCH!r}"
-        )
 
 
 async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> SearchResult:
@@ -76,7 +64,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
     If the database is away, what is in memory is searched and a warning says so.
 
     Raises:
-        SearchNotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope.
         QueryError: If the query contains no words.
     """
     _require_search_scope(caller)
@@ -142,7 +130,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
     """Return the full definition of a visible tool, usable or not.
 
     Raises:
-        SearchNotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope.
         UnknownTool: If no such tool is visible; lists similar ids.
     """
     _require_search_scope(caller)
@@ -181,7 +169,7 @@ async def handle_intent(
     If tools cannot be ranked, the answer is a draft from words alone, and a warning says why.
 
     Raises:
-        SearchNotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope.
         QueryError: If the intent contains no words.
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type or
             is nested too deeply.
@@ -231,7 +219,7 @@ async def give_feedback(effects: Effects, caller: Caller, request: FeedbackReque
     """Record what a client says of a suggestion; it counts once.
 
     Raises:
-        SearchNotPermitted: If the caller lacks the scope.
+        NotPermitted: If the caller lacks the scope.
         UnknownSpeculation: If the caller has no such suggestion.
         FeedbackGiven: If another verdict was given before.
         SpeculationResolved: If it was resolved by what the caller did.
@@ -443,8 +431,8 @@ def _require_call_scope(caller: Caller) -> None:
 
 
 def _require_search_scope(caller: Caller) -> None:
-    if not caller.has_scope(SCOPE_SEARCH):
-        raise SearchNotPermitted(caller)
+    refusal = "may not search for tools; an admin can grant the scope 'search'"
+    require_scope(caller, SEARCH, refusal)
 
 
 async def _freeze_view(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from execution import call
 from execution.call_errors import CallNotPermitted
 from gateway_project.effects import Effects
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.foundation.user_error import UserError
 from tools import ids, resource_uris, skills, ui_pages
 from tools.catalogue import CatalogueServer
 from tools.item_lists import ListedItems
@@ -34,7 +35,7 @@ _EXPOSED_URIS: Final[Mapping[ItemKind, Callable[[str, str], str]]] = {
 _TEXT_KEYS: Final = ("description", "title")
 
 
-class PassThroughError(Exception):
+class PassThroughError(UserError):
     """Root of the errors of passing requests through to servers.
 
     Attributes:
@@ -42,7 +43,7 @@ class PassThroughError(Exception):
         data: Details for programs.
     """
 
-    code: ClassVar[str] = "read_failed"
+    code = "read_failed"
 
     def __init__(self, message: str, **data: Any) -> None:
         super().__init__(message)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from gateway_project.foundation.user_error import UserError
+
 if TYPE_CHECKING:
     from gateway_project.effects import Effects
     from gateway_project.foundation.caller import Caller, SessionKey
@@ -23,7 +25,7 @@ MAX_PROBE_AGE_S = 15.0
 """Age of the last probe of the database from which on it says nothing any more."""
 
 
-class NotReady(Exception):
+class NotReady(UserError):
     """The gateway cannot serve calls, yet or any more; the message says what to do.
 
     Attributes:

@@ -23,6 +23,7 @@ import structlog
 from gateway_project.foundation import json_pieces
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 from tools import resource_uris
 
 LIFETIME_S: Final = 3_600.0
@@ -37,7 +38,7 @@ _FILE_NAME_PATTERN: Final = re.compile(r"([0-9a-f]{16})-[0-9a-f]{64}\.sealed")
 log = structlog.get_logger(__name__)
 
 
-class UnknownResult(LookupError):
+class UnknownResult(UserError, LookupError):
     """No such result is stored for the caller."""
 
     code = "unknown_result"

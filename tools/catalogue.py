@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from gateway_project.foundation.caller import Caller
+from gateway_project.foundation.user_error import UserError
 from tools import definition_changes, ids, scan, ui_pages
 from tools.danger import Danger
 from tools.definition import Definition, identify
@@ -170,13 +171,15 @@ class CatalogueTool:
         return self.enabled and self.state == "active"
 
 
-class UnknownTool(LookupError):
+class UnknownTool(UserError, LookupError):
     """No such tool is visible to the caller.
 
     Attributes:
         tool: The requested id.
         suggestions: Similar ids, best first.
     """
+
+    code = "unknown_tool"
 
     def __init__(
         self, tool: str, suggestions: tuple[str, ...], *, server: CatalogueServer | None = None

@@ -1,6 +1,7 @@
 """Load glossaries: the English words for everyday words of other languages, by family.
 
-A glossary is a text file in `tools/glossaries/`; see docs/search.md for its format.
+A glossary is a text file in `tools/glossaries/`, named by its language; see docs/search.md for its
+format.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
-from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import Stemmer
 
-Language = Literal["de", "es", "zh"]
+Language = str
+"""ISO 639 code of a language that has a glossary."""
 Role = Literal["words", "verbs", "things"]
 
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+FOLDER: Final = resources.files("tools").joinpath("glossaries")
 SECTIONS: Final = (*get_args(Role), "forms")
 PREFIX_MARK: Final = "|"
 """Follows the prefix of a separable verb: "an|legen"."""
@@ -31,9 +32,6 @@ _LINKS: Final = ("", "s", "n", "en", "es", "e")
 """Letters between the parts of a German compound."""
 MAX_LINK_CHARS: Final = max(map(len, _LINKS))
 _VERB_ENDINGS: Final = ("t", "st", "te", "ten", "et", "test", "est")
-_STEMMERS: Final = MappingProxyType(
-    {"de": Stemmer.Stemmer("german", 0), "es": Stemmer.Stemmer("spanish", 0)}
-)
 _GERMAN_LETTERS: Final = (("ß", "ss"), ("ae", "a"), ("oe", "o"), ("ue", "u"))
 _CLITICS: Final = re.compile(r"(?:me|te|se|nos)?(?:l[oae]s?|me|te|se|nos)$")
 
@@ -94,6 +92,8 @@ class Glossary:
             return entry
         if self.language == "es":
             return self._find_singular(folded) or self._find_with_clitics(folded)
+        if self.language != "de":
+            return None
         for base in self._list_german_bases(folded):
             entry = self.folded.get(base) or self.stems.get(self.stem(base))
             if entry is not None:
@@ -177,14 +177,29 @@ def fold(word: str, language: Language) -> str:
 
 
 def stem(folded: str, language: Language) -> str:
-    """Return the stem of a folded word; of Chinese, the word itself."""
-    stemmer = _STEMMERS.get(language)
+    """Return the stem of a folded word; of a language without a stemmer, the word itself."""
+    stemmer = _load_stemmer(language)
     return folded if stemmer is None else str(stemmer.stemWord(folded))
 
 
 @cache
+def _load_stemmer(language: Language) -> Any:
+    try:
+        return Stemmer.Stemmer(language, 0)
+    except KeyError:
+        return None
+
+
+@cache
+def list_languages() -> tuple[Language, ...]:
+    """Return the languages that have a glossary."""
+    names = (file.name for file in FOLDER.iterdir())
+    return tuple(sorted(name.removesuffix(".txt") for name in names if name.endswith(".txt")))
+
+
+@cache
 def load_glossary(language: Language) -> Glossary:
-    """Return the shipped glossary of a language."""
+    """Return the glossary of a language."""
     forms: dict[str, str] = {}
     entries: list[tuple[str, GlossaryEntry]] = []
     for section, head, words in read_families(language):
@@ -203,9 +218,8 @@ def read_families(
     Raises:
         ValueError: If a line is outside a section, or is no family.
     """
-    file = resources.files("tools").joinpath("glossaries", f"{language}.txt")
     section = None
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in FOLDER.joinpath(f"{language}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             section = next(one for one in SECTIONS if line == f"[{one}]")
         elif line and not line.startswith("#"):
@@ -220,7 +234,7 @@ def load_english_words() -> frozenset[str]:
     """Return the English words of all glossaries: they show no other language."""
     heads = (
         head
-        for language in LANGUAGES
+        for language in list_languages()
         for section, head, _ in read_families(language)
         if section != "forms"
     )

@@ -18,6 +18,7 @@ from gateway_project.foundation.caller import GATEWAY
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.reasons import summarize_error
+from gateway_project.foundation.user_error import UserError
 from tools import scan, skills, ui_pages
 from tools.definition import Definition
 from tools.skills import Entry
@@ -46,7 +47,7 @@ ReadFile = Callable[[str], Awaitable[Mapping[str, Any]]]
 """Reads a file of a skill at its server, by its URI there."""
 
 
-class ContentUnavailable(Exception):
+class ContentUnavailable(UserError):
     """A page or a skill is not let pass: not as it was approved, or it cannot be compared.
 
     Attributes:

@@ -9,6 +9,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import Final, NamedTuple
 
+from gateway_project.foundation.user_error import UserError
 from tools import embedding_text
 from tools.translate import gloss_text
 
@@ -30,8 +31,10 @@ _PART_END = re.compile(
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")  # noqa: RUF001 - an apostrophe as people type it
 
 
-class QueryError(ValueError):
+class QueryError(UserError, ValueError):
     """The query cannot be searched for; the message says what to do."""
+
+    code = "invalid_arguments"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from tools.glossary import (
-    LANGUAGES,
     Glossary,
     GlossaryEntry,
     Language,
+    list_languages,
     load_english_words,
     load_glossary,
 )
@@ -125,7 +125,7 @@ def detect_language(text: str) -> Language | None:
     english = [word for word in function_words if word not in _WEAK_SIGNS]
     signs, language = max(
         (_count_signs(strong, weak=weak, english=english, glossary=load_glossary(one)), one)
-        for one in LANGUAGES
+        for one in list_languages()
         if one != "zh"
     )
     # Words that tools use in every language say little, but more than a single other word.

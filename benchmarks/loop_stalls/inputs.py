@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks.loop_stalls.hostile_server import BRANCHES, CHOICES, NAME
-from gateway_project.mcp.meta_tools import MAX_INTENT_LENGTH, MAX_QUERY_LENGTH
+from gateway_project.mcp.meta_tools.find import MAX_QUERY_LENGTH
+from gateway_project.mcp.meta_tools.suggest import MAX_INTENT_LENGTH
 
 MB: Final = 1_000_000
 TASKS, DEPENDENCIES = 1_000, 40

@@ -16,6 +16,7 @@ from execution.planning.parse_task import (
 from execution.workflow import Workflow, WorkflowTask
 from gateway_project.foundation.references import make_reference
 from gateway_project.foundation.schema_problems import ArgumentProblem
+from gateway_project.foundation.user_error import UserError
 from graph.exchange.document import quote_value
 
 MAX_REPORTED_PROBLEMS: Final = 10
@@ -24,7 +25,7 @@ MAX_NAMED_CYCLE_TASKS: Final = 12
 """Tasks named per reported cycle."""
 
 
-class InvalidWorkflow(Exception):
+class InvalidWorkflow(UserError):
     """The workflow is invalid.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, LiteralString
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from django.db.models import CharField, Q, QuerySet, Window
@@ -18,6 +18,7 @@ from execution.store.escaping import unescape_text
 from execution.view import ApprovalView
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 
 IsAllowed = Callable[[int | None, str], bool]
 """Whether somebody may decide a user's call: team acted for, then user name."""
@@ -56,19 +57,19 @@ ORDER BY asked.task, asked.item, asked.status IN ('pending', 'approved') DESC,
 """The relevant approval of each call of a run: the open one, else the newest."""
 
 
-class UnknownApproval(LookupError):
+class UnknownApproval(UserError, LookupError):
     """There is no such approval, or the caller may not see it."""
 
-    code: ClassVar[str] = "unknown_approval"
+    code = "unknown_approval"
 
     def __init__(self, approval: UUID | str) -> None:
         super().__init__(f"no approval {approval}; `manage.py approvals` lists the pending ones")
 
 
-class ApprovalNotPending(Exception):
+class ApprovalNotPending(UserError):
     """The approval has already been decided, used or withdrawn, or has expired."""
 
-    code: ClassVar[str] = "approval_not_pending"
+    code = "approval_not_pending"
 
     def __init__(self, approval: UUID, status: str) -> None:
         super().__init__(f"approval {approval} is already {status}; nothing was changed")

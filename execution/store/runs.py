@@ -25,6 +25,7 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.foundation.user_error import UserError
 
 IDEMPOTENCY_KEY_HOURS: Final = 24
 """Hours for which an idempotency key identifies its run."""
@@ -87,7 +88,7 @@ FROM open LEFT JOIN made ON true
 """Fails with a division by zero if the key is taken or too many runs are open."""
 
 
-class UnknownRun(LookupError):
+class UnknownRun(UserError, LookupError):
     """There is no such run, or it belongs to someone else."""
 
     code = "unknown_run"
@@ -111,7 +112,7 @@ def parse_run_id(text: str) -> UUID:
         raise UnknownRun(strip_invisible(text[:MAX_ID_LENGTH])) from None
 
 
-class IdempotencyConflict(Exception):
+class IdempotencyConflict(UserError):
     """The idempotency key was used with a different request."""
 
     code = "idempotency_conflict"
@@ -124,7 +125,7 @@ class IdempotencyConflict(Exception):
         self.run = run
 
 
-class TooManyRuns(Exception):
+class TooManyRuns(UserError):
     """The caller has the maximum number of unfinished runs."""
 
     code = "too_many_runs"

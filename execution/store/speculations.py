@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -28,6 +28,7 @@ from execution.store import transactions
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.fair_share import limit_contributions
+from gateway_project.foundation.user_error import UserError
 from tools.store import teams
 
 MAX_RUN_WAIT: Final = timedelta(days=1)
@@ -43,10 +44,10 @@ IsAllowed = Callable[[int | None, str], bool]
 """Whether somebody may judge a user's predictions: team acted for, then user name."""
 
 
-class UnknownSpeculation(LookupError):
+class UnknownSpeculation(UserError, LookupError):
     """There is no such prediction, or it belongs to someone else."""
 
-    code: ClassVar[str] = "unknown_speculation"
+    code = "unknown_speculation"
 
     def __init__(self, speculation: object) -> None:
         super().__init__(
@@ -55,10 +56,10 @@ class UnknownSpeculation(LookupError):
         )
 
 
-class SpeculationResolved(Exception):
+class SpeculationResolved(UserError):
     """The prediction was resolved by what the caller did, so a verdict comes too late."""
 
-    code: ClassVar[str] = "speculation_resolved"
+    code = "speculation_resolved"
 
     def __init__(self, outcome: str) -> None:
         super().__init__(
@@ -67,10 +68,10 @@ class SpeculationResolved(Exception):
         )
 
 
-class FeedbackGiven(Exception):
+class FeedbackGiven(UserError):
     """Another verdict was given before, and only the first counts."""
 
-    code: ClassVar[str] = "feedback_given"
+    code = "feedback_given"
 
     def __init__(self, verdict: str) -> None:
         super().__init__(f"feedback counts once, and this suggestion has it: {verdict}")

@@ -12,17 +12,18 @@ from django.utils import timezone
 
 from gateway_project.access import audit, callers, tokens
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
+from gateway_project.foundation.user_error import UserError
 from gateway_project.models import ApiToken
 from tools.store import tool_groups
 
 
-class TokenNotGrantable(Exception):
+class TokenNotGrantable(UserError):
     """The token cannot be created; the message says why."""
 
     code = "token_not_grantable"
 
 
-class UnknownToken(LookupError):
+class UnknownToken(UserError, LookupError):
     """There is no such token."""
 
     code = "unknown_token"

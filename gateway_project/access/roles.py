@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
 from gateway_project.foundation.caller import CLIENT_SCOPES, SCOPE_ALL, Caller
+from gateway_project.foundation.user_error import UserError
 
 SEARCH: Final = "search"
 """Find tools, describe them and ask for workflows."""
@@ -42,19 +43,18 @@ NO_ACCESS: Final = "no access"
 """Group of users who may do nothing: their identity provider no longer assigns them a role."""
 
 
-class NotPermitted(Exception):
+class NotPermitted(UserError):
     """The caller lacks a scope."""
 
     code = "not_permitted"
 
-    def __init__(self, caller: Caller, scope: str) -> None:
+    def __init__(self, caller: Caller, scope: str, refusal: str = "") -> None:
         remedy = (
             "only a superuser decides what concerns all teams"
             if scope == SCOPE_ALL
             else "an admin can give a role that has it, and a token must have been created with it"
         )
-        super().__init__(f"{caller.user!r} lacks the scope {scope!r}; {remedy}")
-        self.scope = scope
+        super().__init__(f"{caller.user!r} {refusal or f'lacks the scope {scope!r}; {remedy}'}")
 
 
 class UnknownRole(ValueError):
@@ -64,14 +64,20 @@ class UnknownRole(ValueError):
         super().__init__(f"no role {', '.join(sorted(names))}; there are {', '.join(ROLES)}")
 
 
-def require_scope(caller: Caller, scope: str) -> None:
+def require_scope(caller: Caller, scope: str, refusal: str = "") -> None:
     """Check that a caller holds a scope.
+
+    Args:
+        caller: Whom to check.
+        scope: The scope.
+        refusal: What is said of the caller who does not, behind their name; by default, that they
+            lack it.
 
     Raises:
         NotPermitted: If not.
     """
     if not caller.has_scope(scope):
-        raise NotPermitted(caller, scope)
+        raise NotPermitted(caller, scope, refusal)
 
 
 def require_decision(caller: Caller, team: int | None) -> None:

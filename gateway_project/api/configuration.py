@@ -12,7 +12,6 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import read_flag
 from gateway_project.api.problems import ApiError
@@ -27,6 +26,7 @@ from gateway_project.configuration.document import (
 )
 from gateway_project.configuration.sections import SECTIONS
 from gateway_project.foundation.caller import SCOPE_ALL
+from gateway_project.foundation.schema_parts import describe_object
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.use_cases import import_configuration as use_case
 

@@ -10,10 +10,10 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from gateway_project.access.roles import CURATE, READ, SEARCH
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.problems import ApiError, InvalidInput, NotFound
 from gateway_project.api.views import ApiView
+from gateway_project.foundation.schema_parts import TEXT, describe_object
 from gateway_project.foundation.text import strip_invisible_deep
 from gateway_project.use_cases import curate_catalogue, curate_danger
 from gateway_project.use_cases.approve_tools import approve_tools, load_waiting
@@ -22,22 +22,21 @@ from tools.store import approvals, configuration, danger
 from tools.store.approvals import UnapprovedTool
 
 _LEVELS: Final = [level.value for level in Danger if level is not Danger.READ]
-_TEXT: Final = {"type": "string"}
 _DEFINITION: Final = describe_object(
     {
         "id": {"type": "integer"},
-        "tool": _TEXT,
+        "tool": TEXT,
         "state": {"enum": ["pending", "quarantined"]},
         "definition": {"type": "string", "description": "Hash to approve it with"},
-        "description": _TEXT,
+        "description": TEXT,
         "input_schema": {"type": "object"},
         "findings": {"type": "array", "items": {"type": "object"}},
-        "unstable": {"type": "array", "items": _TEXT},
+        "unstable": {"type": "array", "items": TEXT},
         "changes": {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {"place": _TEXT, "before": {}, "after": {}},
+                "properties": {"place": TEXT, "before": {}, "after": {}},
             },
         },
     },
@@ -151,7 +150,7 @@ def get_definition(call: ApiView, pk: int) -> Any:
     "POST definitions/<int:pk>/",
     CURATE,
     takes=DefinitionApprovalSerializer,
-    answers={"type": "object", "properties": {"approved": _TEXT}},
+    answers={"type": "object", "properties": {"approved": TEXT}},
 )
 def approve_definition(call: ApiView, pk: int) -> Any:
     """Approve the definition that you saw; the tool can be found and called from then on."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -68,14 +67,6 @@ def page_of(item: type[Serializer[Any]], plural: str) -> type[Serializer[Any]]:
     name = f"{item.__name__.removesuffix('Serializer')}PageSerializer"
     page: type[Serializer[Any]] = SerializerMetaclass(name, (Serializer,), members)
     return page
-
-
-def describe_object(
-    properties: Mapping[str, Any], *, optional: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return the JSON Schema of an object; all but some of its properties are always there."""
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": dict(properties), "required": required}
 
 
 class ApiSchema(AutoSchema):

@@ -13,13 +13,13 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from gateway_project.access.roles import CURATE, SEARCH
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import read_choice, read_number
 from gateway_project.api.problems import InvalidInput, NotFound
 from gateway_project.api.views import ApiView
 from gateway_project.find.lookup import limit_to_group
 from gateway_project.find.relation_rows import phrase_relation
+from gateway_project.foundation.schema_parts import TEXT, describe_object
 from gateway_project.use_cases import curate_relations
 from graph.algorithms.shortest_path import (
     find_shortest_path,
@@ -39,14 +39,13 @@ DEFAULT_NODES: Final = 100
 MAX_TOOLS: Final = 20
 WAYS: Final = ("strongest", "shortest")
 _DIGITS: Final = 3
-_TEXT: Final = {"type": "string"}
 _RELATION: Final = describe_object(
     {
-        "source": _TEXT,
-        "target": _TEXT,
+        "source": TEXT,
+        "target": TEXT,
         "kind": {"enum": [kind.value for kind in RelationKind]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "sources": {"type": "array", "items": _TEXT},
+        "sources": {"type": "array", "items": TEXT},
         "says": {"type": "string", "description": "The relation in words"},
     }
 )
@@ -129,7 +128,7 @@ def get_graph(call: ApiView) -> Any:
         {
             "path": {
                 "type": "array",
-                "items": _TEXT,
+                "items": TEXT,
                 "description": "Ids of tools; empty: there is no path",
             },
             "confidence": {"type": "number", "minimum": 0, "maximum": 1},
@@ -170,7 +169,7 @@ def find_path(call: ApiView) -> Any:
     ],
     answers=describe_object(
         {
-            "tools": {"type": "array", "items": _TEXT},
+            "tools": {"type": "array", "items": TEXT},
             "relations": {"type": "array", "items": _RELATION},
             "is_cut": {"type": "boolean", "description": "Whether there are more tools"},
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from rest_framework.response import Response
 
@@ -14,29 +14,26 @@ from gateway_project.api.runs import run_to_json
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.foundation import telemetry
-from gateway_project.mcp import arguments, large_results, meta_tools
+from gateway_project.mcp import arguments, large_results
 from gateway_project.mcp.call_results import describe_served
+from gateway_project.mcp.meta_tools import call as calls
+from gateway_project.mcp.meta_tools import runs, suggest
 from gateway_project.runs.task_results import speculative_run_to_json
 from tools.upstream.request import UpstreamRequest
-
-_INTENT: Final = meta_tools.BY_NAME[meta_tools.INTENT]
-_RUN: Final = meta_tools.BY_NAME[meta_tools.RUN]
-_CALL: Final = meta_tools.BY_NAME[meta_tools.CALL]
-_FEEDBACK: Final = meta_tools.BY_NAME[meta_tools.FEEDBACK]
 
 
 @Operation(
     "POST intents/",
     SEARCH,
     in_groups=True,
-    takes={"application/json": _INTENT.input_schema},
-    answers=_INTENT.output_schema,
+    takes={"application/json": suggest.RUN_INTENT.input_schema},
+    answers=suggest.RUN_INTENT.output_schema,
     examples={"intent": {"intent": "list the newest commits"}},
 )
 def run_intent(call: ApiView) -> Any:
     """Suggest a workflow for an intent, or return its results if it was run ahead."""
-    checked = arguments.check_arguments(meta_tools.INTENT, call.read_object())
-    wanted = arguments.read_intent_request(checked)
+    checked = arguments.check_arguments(suggest.RUN_INTENT, call.read_object())
+    wanted = suggest.read_intent_request(checked)
     with telemetry.intent_seconds.time():
         answer = run_coroutine(flow.handle_intent, call.effects, call.caller, wanted)
     telemetry.intents.labels(answer.mode.value).inc()
@@ -47,8 +44,8 @@ def run_intent(call: ApiView) -> Any:
     "POST workflows/",
     CALL,
     in_groups=True,
-    takes={"application/json": _RUN.input_schema},
-    answers={200: _RUN.output_schema, 202: _RUN.output_schema},
+    takes={"application/json": runs.RUN_WORKFLOW.input_schema},
+    answers={200: runs.RUN_WORKFLOW.output_schema, 202: runs.RUN_WORKFLOW.output_schema},
     examples={
         "one task": {
             "workflow": {
@@ -65,8 +62,8 @@ def run_intent(call: ApiView) -> Any:
 )
 def run_workflow(call: ApiView) -> Any:
     """Run a workflow, or plan it (`options.dry_run`); 202 while the run is not at rest."""
-    checked = arguments.check_arguments(meta_tools.RUN, call.read_object())
-    wanted = arguments.read_run_request(checked)
+    checked = arguments.check_arguments(runs.RUN_WORKFLOW, call.read_object())
+    wanted = runs.read_run_request(checked)
     started = run_coroutine(flow.run_workflow, call.effects, call.caller, wanted)
     if isinstance(started, Plan):
         return started.to_json()
@@ -79,7 +76,7 @@ def run_workflow(call: ApiView) -> Any:
     "POST calls/",
     CALL,
     in_groups=True,
-    takes={"application/json": _CALL.input_schema},
+    takes={"application/json": calls.CALL_TOOL.input_schema},
     answers={
         "type": "object",
         "description": "The server's own result, as of MCP, unaltered",
@@ -103,9 +100,9 @@ def run_workflow(call: ApiView) -> Any:
 )
 def call_tool(call: ApiView) -> Any:
     """Call a tool; a result with `isError` is an answer of its server, with status 200."""
-    checked = arguments.check_arguments(meta_tools.CALL, call.read_object())
-    wanted = arguments.read_wanted_size(meta_tools.CALL, checked)
-    timeout_s = arguments.read_timeout_s(meta_tools.CALL, checked, max_s=call.effects.max_call_s)
+    checked = arguments.check_arguments(calls.CALL_TOOL, call.read_object())
+    wanted = calls.read_wanted_size(checked)
+    timeout_s = calls.read_timeout_s(checked, max_s=call.effects.max_call_s)
     outcome = run_coroutine(
         flow.call_tool,
         call.effects,
@@ -134,11 +131,11 @@ def call_tool(call: ApiView) -> Any:
     "POST feedback/",
     SEARCH,
     in_groups=True,
-    takes={"application/json": _FEEDBACK.input_schema},
-    answers=_FEEDBACK.output_schema,
+    takes={"application/json": suggest.GIVE_FEEDBACK.input_schema},
+    answers=suggest.GIVE_FEEDBACK.output_schema,
 )
 def give_feedback(call: ApiView) -> Any:
     """Say whether a suggestion was right; it counts once."""
-    checked = arguments.check_arguments(meta_tools.FEEDBACK, call.read_object())
-    wanted = arguments.read_feedback_request(checked)
+    checked = arguments.check_arguments(suggest.GIVE_FEEDBACK, call.read_object())
+    wanted = suggest.read_feedback_request(checked)
     return run_coroutine(flow.give_feedback, call.effects, call.caller, wanted).as_json()

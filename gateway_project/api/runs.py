@@ -19,7 +19,6 @@ from execution.status import RunStatus
 from execution.store import views
 from execution.view import RunFilter, RunSort, RunSummary, RunView
 from gateway_project.access.roles import APPROVE, CONTROL, READ
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import (
     AnyRequest,
@@ -33,7 +32,8 @@ from gateway_project.api.pages import (
 from gateway_project.api.problems import InvalidInput
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
-from gateway_project.mcp import meta_tools, run_schema
+from gateway_project.foundation.schema_parts import TEXT, describe_object
+from gateway_project.mcp.meta_tools.runs import GET_RUN, RUN_WORKFLOW
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs import run_json
 from gateway_project.use_cases import control_run as use_case
@@ -47,22 +47,21 @@ MAX_TEAM_DIGITS: Final = 18
 """More would not fit into a column of 64 bits."""
 MAX_DURATION_S: Final = 31_536_000.0
 MAX_TEXT_CHARS: Final = 200
-_TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": ["string", "null"], "format": "date-time"}
 _STATUSES: Final = [status.value for status in RunStatus]
 _SUMMARY: Final = describe_object(
     {
         "run_id": {"type": "string", "format": "uuid"},
         "status": {"enum": _STATUSES},
-        "user": _TEXT,
+        "user": TEXT,
         "team": {"type": ["integer", "null"]},
         "is_direct": {"type": "boolean", "description": "A single call that became a run"},
-        "tools": {"type": "array", "items": _TEXT, "description": "The first ones"},
+        "tools": {"type": "array", "items": TEXT, "description": "The first ones"},
         "more_tools": {"type": "integer"},
         "tasks": {"type": "integer"},
         "done": {"type": "integer"},
         "pending_approvals": {"type": "integer"},
-        "error_code": _TEXT,
+        "error_code": TEXT,
         "created_at": _TIME,
         "started_at": _TIME,
         "ended_at": _TIME,
@@ -72,13 +71,13 @@ _SUMMARY: Final = describe_object(
         *("started_at", "ended_at"),
     ),
 )
-_STATE: Final = meta_tools.BY_NAME[meta_tools.GET_RUN].output_schema or {}
+_STATE: Final = GET_RUN.output_schema or {}
 _ACTIONS: Final = [action.value for action in Action]
 _CONTROL: Final = {
     "type": "object",
     "properties": {
         "action": {"enum": _ACTIONS},
-        "workflow": run_schema.RUN_INPUT["properties"]["workflow"],
+        "workflow": RUN_WORKFLOW.input_schema["properties"]["workflow"],
         "rerun_unknown": {
             "type": "boolean",
             "description": "For resume: repeat calls whose outcome is unknown, which "
@@ -93,17 +92,17 @@ _APPROVAL: Final = describe_object(
     {
         "id": {"type": "string", "format": "uuid"},
         "run": {"type": "string", "format": "uuid"},
-        "task": _TEXT,
+        "task": TEXT,
         "item": {"type": "integer", "description": "Of a for-each task"},
-        "tool": _TEXT,
-        "reason": _TEXT,
+        "tool": TEXT,
+        "reason": TEXT,
         "user": {"type": "string", "description": "Who called it"},
-        "status": _TEXT,
+        "status": TEXT,
         "arguments": {"description": "Exactly those of the call; only of one approval"},
         "created_at": _WHEN,
         "expires_at": _WHEN,
-        "decided_by": _TEXT,
-        "decided_via": _TEXT,
+        "decided_by": TEXT,
+        "decided_via": TEXT,
     },
     optional=("item", "arguments", "expires_at", "decided_by", "decided_via"),
 )

@@ -18,7 +18,6 @@ from execution.speculation.limits import FREE, MAX_CALLS_PER_MINUTE
 from execution.speculation.outcome import LISTED_OUTCOMES, Outcome, Verdict
 from execution.store import agreements, grants, speculations
 from gateway_project.access.roles import ADMINISTER, CURATE, READ
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import (
     AnyRequest,
@@ -32,6 +31,7 @@ from gateway_project.api.problems import ApiError, InvalidInput
 from gateway_project.api.runs import read_key
 from gateway_project.api.views import ApiView
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.schema_parts import STRINGS, TEXT, describe_object
 from gateway_project.use_cases import curate_servers, curate_speculation
 from gateway_project.use_cases.curate_learning import find_prediction, judge_suggestions
 from gateway_project.use_cases.curate_speculation import select_visible
@@ -136,17 +136,15 @@ class JudgementSerializer(serializers.Serializer[Any]):
     )
 
 
-_TEXT: Final = {"type": "string"}
-_TEXTS: Final = {"type": "array", "items": _TEXT}
 _PROPOSAL: Final = describe_object(
     {
-        "tool": _TEXT,
-        "definition": {**_TEXT, "description": "Hash to grant it with"},
+        "tool": TEXT,
+        "definition": {**TEXT, "description": "Hash to grant it with"},
         "proposed": {"type": "boolean"},
         "admissible": {"type": "boolean", "description": "Without a new grant"},
-        "supports": _TEXTS,
-        "doubts": _TEXTS,
-        "obstacles": _TEXTS,
+        "supports": STRINGS,
+        "doubts": STRINGS,
+        "obstacles": STRINGS,
     },
     optional=("supports", "doubts", "obstacles"),
 )
@@ -175,7 +173,7 @@ def list_grants(call: ApiView) -> Any:
     "POST grants/",
     ADMINISTER,
     takes=GrantRequestSerializer,
-    answers={"type": "object", "properties": {"granted": _TEXT}},
+    answers={"type": "object", "properties": {"granted": TEXT}},
     status=201,
 )
 def grant_tool(call: ApiView) -> Any:

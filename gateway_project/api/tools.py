@@ -10,33 +10,32 @@ from rest_framework.response import Response
 
 from gateway_project import flow
 from gateway_project.access.roles import SEARCH
-from gateway_project.api.description import describe_object
 from gateway_project.api.operations import Operation
 from gateway_project.api.pages import read_choice
 from gateway_project.api.runtime import run_coroutine
 from gateway_project.api.views import ApiView
 from gateway_project.find.answers import ToolDescription
+from gateway_project.foundation.schema_parts import TEXT, describe_object
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.mcp import arguments
+from gateway_project.mcp.meta_tools.find import DESCRIBE_TOOL, SEARCH_TOOLS, read_find_request
 from tools.catalogue import CatalogueTool
 from tools.danger import Danger
 
 MAX_DESCRIPTION: Final = 500
 FILTERS: Final = ("server", "category", "state", "danger")
 SEARCH_PARAMETERS: Final = ("query", "limit", "server", "category", "detail")
-_SEARCH: Final = meta_tools.BY_NAME[meta_tools.SEARCH]
-_DESCRIPTION: Final = meta_tools.BY_NAME[meta_tools.DESCRIBE].output_schema or {}
-_TEXT: Final = {"type": "string"}
+_DESCRIPTION: Final = DESCRIBE_TOOL.output_schema or {}
 _DANGERS: Final = [danger.value for danger in Danger]
 _ITEM: Final = describe_object(
     {
-        "tool": {**_TEXT, "description": "Id: server:tool"},
-        "name": {**_TEXT, "description": "Exposed name"},
-        "title": _TEXT,
-        "description": {**_TEXT, "description": f"Cut at {MAX_DESCRIPTION} characters"},
-        "server": _TEXT,
-        "category": _TEXT,
-        "state": {**_TEXT, "description": "active, or why it cannot be called"},
+        "tool": {**TEXT, "description": "Id: server:tool"},
+        "name": {**TEXT, "description": "Exposed name"},
+        "title": TEXT,
+        "description": {**TEXT, "description": f"Cut at {MAX_DESCRIPTION} characters"},
+        "server": TEXT,
+        "category": TEXT,
+        "state": {**TEXT, "description": "active, or why it cannot be called"},
         "danger": {"enum": _DANGERS},
         "tokens": {"type": "integer"},
     },
@@ -48,8 +47,8 @@ _ITEM: Final = describe_object(
     "POST search/",
     SEARCH,
     in_groups=True,
-    takes={"application/json": _SEARCH.input_schema},
-    answers=_SEARCH.output_schema,
+    takes={"application/json": SEARCH_TOOLS.input_schema},
+    answers=SEARCH_TOOLS.output_schema,
     examples={"search": {"query": "read a file", "limit": 3}},
 )
 def search(call: ApiView) -> Any:
@@ -61,9 +60,11 @@ def search(call: ApiView) -> Any:
     "GET search/",
     SEARCH,
     in_groups=True,
-    answers=_SEARCH.output_schema,
+    answers=SEARCH_TOOLS.output_schema,
     parameters=[
-        OpenApiParameter(name, _SEARCH.input_schema["properties"][name], required=name == "query")
+        OpenApiParameter(
+            name, SEARCH_TOOLS.input_schema["properties"][name], required=name == "query"
+        )
         for name in SEARCH_PARAMETERS
     ],
 )
@@ -104,7 +105,7 @@ def get_tool(call: ApiView, tool: str) -> Any:
     "GET tools/<path:tool>/related/",
     SEARCH,
     in_groups=True,
-    answers=describe_object({"tool": _TEXT, "relations": _DESCRIPTION["properties"]["relations"]}),
+    answers=describe_object({"tool": TEXT, "relations": _DESCRIPTION["properties"]["relations"]}),
 )
 def list_related_tools(call: ApiView, tool: str) -> Any:
     """Return how a tool is related to others, strongest first."""
@@ -117,7 +118,7 @@ def list_related_tools(call: ApiView, tool: str) -> Any:
     "GET tools/<path:tool>/alternatives/",
     SEARCH,
     in_groups=True,
-    answers=describe_object({"tool": _TEXT, "alternatives": {"type": "array", "items": _TEXT}}),
+    answers=describe_object({"tool": TEXT, "alternatives": {"type": "array", "items": TEXT}}),
 )
 def list_alternative_tools(call: ApiView, tool: str) -> Any:
     """Return the ids of tools that can replace a tool, best first."""
@@ -126,8 +127,8 @@ def list_alternative_tools(call: ApiView, tool: str) -> Any:
 
 
 def _search(call: ApiView, given: dict[str, Any]) -> Any:
-    checked = arguments.check_arguments(meta_tools.SEARCH, given)
-    wanted = arguments.read_find_request(checked)
+    checked = arguments.check_arguments(SEARCH_TOOLS, given)
+    wanted = read_find_request(checked)
     return run_coroutine(flow.find_tools, call.effects, call.caller, wanted).as_json()
 
 

@@ -11,9 +11,15 @@ from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.postgres import failures
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import UnsealingFailed
-from gateway_project.use_cases.refusals import InvalidEntry
+from gateway_project.foundation.user_error import UserError
 
-EXPECTED_ERRORS = (ConfigurationError, UnsealingFailed, OperationalError, psycopg.OperationalError)
+EXPECTED_ERRORS = (
+    ConfigurationError,
+    UnsealingFailed,
+    UserError,
+    OperationalError,
+    psycopg.OperationalError,
+)
 UNMIGRATED_ERRORS = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)
 REFUSAL_ERRORS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction)
 NAME_TRIGGER = "gateway_refuse_user_name()"
@@ -51,8 +57,5 @@ def _use_case_errors() -> tuple[type[Exception], ...]:
     if not apps.models_ready:
         return ()
     from gateway_project.access.callers import UnknownUser  # noqa: PLC0415 - see above
-    from gateway_project.use_cases.curate_servers import (  # noqa: PLC0415 - see above
-        RegistrationNotPermitted,
-    )
 
-    return (UnknownUser, RegistrationNotPermitted, InvalidEntry)
+    return (UnknownUser,)

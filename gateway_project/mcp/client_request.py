@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mcp.server import ServerRequestContext
 
+from execution.availability import require_for_models
 from gateway_project.client_config.clients import ENDLESS_WAIT, KnownClient, find_introduced
 from gateway_project.client_config.read_config import find_own_call_limit_s
 from gateway_project.effects import Effects
@@ -22,6 +23,7 @@ from gateway_project.mcp.interaction import UpstreamOperation, UpstreamTurn
 from gateway_project.mcp.request_state import FindTarget, StateSubject
 from gateway_project.mcp.results import ServerReply
 from gateway_project.runs.direct_call import Patience
+from tools.catalogue import UnknownTool
 from tools.upstream.request import Downstream, UpstreamRequest
 
 MARGIN_S: Final = 8.0
@@ -90,6 +92,30 @@ class ClientRequest:
                 found_s = await run_in_worker_thread(find_own_call_limit_s, client.name)
                 state.call_limit_s = found_s or 0.0
         return state.call_limit_s
+
+    def find_listed_name(self, tool: str) -> str:
+        """Return the name under which the client would list a tool; empty if it is just gone."""
+        try:
+            return self.effects.catalogue().exposed_name(tool, limit=self.view.form.name_limit)
+        except KeyError:
+            return ""
+
+    async def await_listing(self, tool: str) -> None:
+        """Wait for a tool that is not known, but may be one that its server has just announced."""
+        try:
+            self.effects.catalogue().find_tool(tool, self.caller)
+        except UnknownTool:
+            await self.effects.await_listing(tool)
+
+    async def require_for_model(self, tool: str) -> None:
+        """Require a tool that a model may know of.
+
+        Raises:
+            UnknownTool: If no such tool is visible to the caller.
+            ToolUnavailable: If its server keeps it for its own pages.
+        """
+        await self.await_listing(tool)
+        require_for_models(self.effects.catalogue().find_tool(tool, self.caller))
 
     @property
     def forwardable_params(self) -> dict[str, Any]:

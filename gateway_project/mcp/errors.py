@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
+from django.db import Error as DatabaseError
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -17,21 +18,16 @@ from mcp_types import (
     URL_ELICITATION_REQUIRED,
 )
 
-from execution.call_errors import (
-    ApprovalRequired,
-    DeadlineExceeded,
-    InvalidArguments,
-    ToolUnavailable,
-)
+from execution.call_errors import ApprovalRequired, DeadlineExceeded, ToolUnavailable
 from execution.control import ActionNotPossible
-from execution.planning.parse import InvalidWorkflow
-from gateway_project import user_errors
+from execution.run_dependencies import RunsUnavailable
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.database import is_database_away
+from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.foundation.user_error import UserError
 from gateway_project.mcp import questions
-from gateway_project.mcp.arguments import InvalidRequest
 from gateway_project.mcp.paging import InvalidCursor
-from gateway_project.mcp.questions import InputUnavailable
 from gateway_project.mcp.request_state import InvalidRequestState
 from gateway_project.mcp.results import ERROR_KEY, ServerReply, report_failure
 from gateway_project.mcp.task_ids import UnknownTask
@@ -46,28 +42,12 @@ from gateway_project.pass_through import (
 from gateway_project.result_store import UnknownResult
 from gateway_project.runs.continued_call import CallContinues
 from gateway_project.runs.direct_call import CallInProgress
-from gateway_project.runs.plan import WorkflowNotRunnable
 from tools.catalogue import UnknownTool
 from tools.upstream.errors import CallTimedOut, UpstreamRefused
 
 INTERNAL_CODE: Final = "internal_error"
 MAX_PROBLEMS: Final = 50
 """Problems of one request that are reported."""
-_ERRORS_WITH_PROBLEMS: Final = (
-    InvalidArguments,
-    InvalidRequest,
-    InvalidWorkflow,
-    WorkflowNotRunnable,
-)
-
-PROTOCOL_ERRORS: Final = (
-    InputUnavailable,
-    InvalidCursor,
-    InvalidRequest,
-    InvalidRequestState,
-    UnknownTask,
-)
-"""Errors that only the MCP edge raises."""
 RESOURCE_NOT_FOUND: Final = -32002
 """JSON-RPC code of the handshake era; later eras use `INVALID_PARAMS`."""
 _NOT_FOUND_ERRORS: Final = (UnknownResource, UnknownResult)
@@ -105,7 +85,7 @@ def collect_error_data(error: Exception) -> dict[str, Any]:
     data: dict[str, Any] = {}
     if isinstance(error, UnknownTool):
         data["suggestions"] = list(error.suggestions)
-    if isinstance(error, _ERRORS_WITH_PROBLEMS) and error.problems:
+    if isinstance(error, UserError) and error.problems:
         problems = error.problems[:MAX_PROBLEMS]
         data["problems"] = [dataclasses.asdict(problem) for problem in problems]
     if isinstance(error, ApprovalRequired):
@@ -162,10 +142,10 @@ def _choose_rpc_code(error: Exception, *, modern: bool) -> int:
 
 def explain_error(error: Exception) -> tuple[str, str]:
     """Return an error's code and its message in one line."""
-    if isinstance(error, PROTOCOL_ERRORS):
-        return error.code, str(error)
-    if explained := user_errors.explain_error(error):
-        return explained
+    if isinstance(error, UserError):
+        return error.code, error.explain()
+    if isinstance(error, DatabaseError) and is_database_away(error):
+        return RunsUnavailable.code, f"{summarize_error(error)}; try again in a moment"
     log.error("mcp.internal_error", exc_info=error)
     return INTERNAL_CODE, (
         f"internal gateway error; see the log for request {telemetry.current_request_id()}"
@@ -184,7 +164,7 @@ def _write_hint(error: Exception) -> str:
         return "\n".join(
             f"found in its texts: {strip_invisible(finding)}" for finding in error.findings
         )
-    if not isinstance(error, _ERRORS_WITH_PROBLEMS):
+    if not isinstance(error, UserError):
         return ""
     expected = {
         problem.path.lstrip("/"): problem.expected

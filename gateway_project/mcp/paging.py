@@ -8,10 +8,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from gateway_project.foundation.user_error import UserError
+
 PAGE_SIZE: Final = 1_000
 
 
-class InvalidCursor(ValueError):
+class InvalidCursor(UserError, ValueError):
     """A cursor was not issued by this gateway."""
 
     code = "invalid_cursor"

@@ -9,6 +9,7 @@ from typing import Any, Final
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
 
+from gateway_project.foundation.user_error import UserError
 from tools.upstream.errors import UpstreamRefused
 
 ELICIT: Final = "elicitation/create"
@@ -21,7 +22,7 @@ WEB_SCHEMES: Final = ("https", "http")
 """URL schemes that a user may be sent to; others start programs or run scripts."""
 
 
-class InputUnavailable(Exception):
+class InputUnavailable(UserError):
     """A server needs input that this client cannot provide."""
 
     code = "cannot_ask_client"

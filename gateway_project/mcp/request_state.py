@@ -17,6 +17,7 @@ import structlog
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 from tools import ids
 
 LIFETIME_S: Final = 600.0
@@ -30,7 +31,7 @@ FindTarget = Callable[[], str]
 log = structlog.get_logger(__name__)
 
 
-class InvalidRequestState(Exception):
+class InvalidRequestState(UserError):
     """A returned state was not issued to this caller for this request, or has expired."""
 
     code = "invalid_request_state"

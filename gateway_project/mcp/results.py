@@ -6,6 +6,7 @@ answers is sent on unaltered instead, but for what belongs to the hop.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +57,14 @@ class ServerReply:
         """Return a result of the gateway's own as it is sent."""
         raw = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return cls(raw=raw, meta=raw.pop("_meta", {}))
+
+
+def build_structured_reply(value: dict[str, Any]) -> ServerReply:
+    """Return a value both as structured content and as text, for clients that read one only."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return ServerReply(
+        raw={"content": [{"type": "text", "text": text}], "structuredContent": value}
+    )
 
 
 def report_failure(

@@ -257,7 +257,7 @@ class _ServedHandlers:
         self, _: Context, __: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """Serve `tools/list` where only the meta-tools are listed."""
-        return ListToolsResult(tools=list(meta_tools.TOOLS))
+        return ListToolsResult(tools=[tool.listed for tool in meta_tools.TOOLS.values()])
 
     async def _serve_checked(self, ctx: Context) -> dict[str, Any]:
         """Check the parameters of a request that a server may answer, and serve it.
@@ -330,7 +330,8 @@ def _answer_unready(ctx: Context, error: NotReady) -> ServerReply | BaseModel:
     """
     why = {ERROR_KEY: {"code": error.code}}
     if ctx.method == "tools/list":
-        own = ListToolsResult(tools=list(meta_tools.TOOLS), ttl_ms=0, cache_scope="private")
+        tools = [tool.listed for tool in meta_tools.TOOLS.values()]
+        own = ListToolsResult(tools=tools, ttl_ms=0, cache_scope="private")
         return replace(ServerReply.from_model(own), meta=why)
     if ctx.method in _LISTS:
         return ServerReply(raw={_LISTS[ctx.method]: []}, meta=why)

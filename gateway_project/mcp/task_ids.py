@@ -11,11 +11,12 @@ from typing import Final
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 
 _PURPOSE: Final = "task"
 
 
-class UnknownTask(Exception):
+class UnknownTask(UserError):
     """The caller has no task of this id; whether somebody else has is not said."""
 
     code = "unknown_task"

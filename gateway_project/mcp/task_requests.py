@@ -24,7 +24,7 @@ from gateway_project.mcp import (
     client_state,
     errors,
     large_results,
-    run_calls,
+    run_replies,
     run_tasks,
     server_tasks,
     task_ids,
@@ -34,7 +34,6 @@ from gateway_project.mcp.client_request import ClientRequest
 from gateway_project.mcp.results import ServerReply, nest_result
 from gateway_project.mcp.task_ids import ServerTask, UnknownTask
 from gateway_project.runs import direct_call
-from gateway_project.runs.plan import ControlResult
 from tools.catalogue import UnknownTool
 from tools.mcp_tasks import COMPLETED, ENDED, ID_FIELD
 
@@ -127,7 +126,7 @@ def _find_task(request: ClientRequest, params: Mapping[str, Any]) -> ServerTask 
 async def _build_result(request: ClientRequest, view: RunView) -> ServerReply:
     """Return what the call that a run stands for would have returned at the run's end."""
     if not view.is_direct:
-        return await run_calls.build_run_reply(request, ControlResult(view=view))
+        return await run_replies.build_run_reply(request, view)
     try:
         outcome = await direct_call.deliver_outcome(view)
     except CallError as error:

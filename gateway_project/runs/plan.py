@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from execution.availability import require_for_models
 from execution.call_errors import ToolUnavailable
@@ -20,6 +20,7 @@ from execution.view import RunView
 from execution.workflow import RunOptions, Workflow, WorkflowTask
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.schema import ArgumentProblem
+from gateway_project.foundation.user_error import UserError
 from gateway_project.runs.request import RunRequest
 from tools.catalogue import Catalogue, UnknownTool
 
@@ -28,14 +29,14 @@ MAX_NAMED_PROBLEMS: Final = 20
 REPEAT_HINT: Final = "a replan must repeat the unstarted tasks it keeps"
 
 
-class WorkflowNotRunnable(Exception):
+class WorkflowNotRunnable(UserError):
     """A well-formed workflow cannot be run.
 
     Attributes:
         problems: Each with its place in the workflow.
     """
 
-    code: ClassVar[str] = "workflow_not_runnable"
+    code = "workflow_not_runnable"
 
     def __init__(self, problems: tuple[ArgumentProblem, ...]) -> None:
         listed = "; ".join(problem.message for problem in problems[:MAX_NAMED_PROBLEMS])

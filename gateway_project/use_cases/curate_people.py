@@ -30,6 +30,7 @@ from gateway_project.access.roles import (
 )
 from gateway_project.foundation.access_rules import MEMBER, TEAM_ADMIN
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.user_error import UserError
 from gateway_project.use_cases.refusals import InvalidEntry
 from tools.store import configuration, teams
 
@@ -37,7 +38,7 @@ CHANGES: Final = ("name", "roles", "is_active", "is_superuser")
 """What `change_person` can change."""
 
 
-class UnknownPerson(LookupError):
+class UnknownPerson(UserError, LookupError):
     """There is no such person, or the caller may not know of them."""
 
     code = "unknown_person"

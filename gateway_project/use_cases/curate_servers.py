@@ -11,6 +11,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
 from gateway_project.access import audit
+from gateway_project.access.roles import require_scope
 from gateway_project.client_config.entry import ConfiguredServer
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
@@ -25,19 +26,13 @@ MAX_TIME_LIMIT_S: Final = 1e6
 """As in a configuration document."""
 
 
-class RegistrationNotPermitted(Exception):
-    """The caller lacks the permission; the message says who has it."""
-
-    code = "not_permitted"
-
-
 def register_servers(
     caller: Caller, registrations: Sequence[ServerRegistration], *, sealer: Sealer
 ) -> tuple[RegistrationResult, ...]:
     """Add or update servers in one transaction, with audit entries.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         InvalidEntry: If an entry is invalid; nothing is stored then.
     """
     require_superuser(caller)
@@ -75,13 +70,10 @@ def require_superuser(caller: Caller) -> None:
     """Check that a caller may decide which commands this machine runs.
 
     Raises:
-        RegistrationNotPermitted: If they are not a superuser.
+        NotPermitted: If they are not a superuser.
     """
-    if not caller.has_scope(SCOPE_ALL):
-        raise RegistrationNotPermitted(
-            f"{caller.user!r} is not a superuser; only a superuser may register servers because "
-            "they run commands"
-        )
+    refusal = "is not a superuser; only a superuser may register servers because they run commands"
+    require_scope(caller, SCOPE_ALL, refusal)
 
 
 def _register_server(
@@ -116,7 +108,7 @@ def change_server(caller: Caller, name: str, changes: Mapping[str, Any]) -> None
         changes: New values of `enabled`, `trusted`, `price_per_call` and `call_timeout_s`.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         UnknownServerRow: If there is no such server.
         InvalidEntry: If a value is invalid; nothing is stored then.
     """
@@ -147,7 +139,7 @@ def delete_server(caller: Caller, name: str) -> None:
     """Delete a server with its tools and everything known about them.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         UnknownServerRow: If there is no such server.
     """
     require_superuser(caller)

@@ -22,6 +22,7 @@ from gateway_project.access import audit
 from gateway_project.access.roles import APPROVE, require_scope
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 from learning.store import events
 from tools.store import overview, teams
 
@@ -34,7 +35,7 @@ NOT_WAITING_CODE: Final = "run_not_waiting"
 """Error code of a run without pending approvals."""
 
 
-class SecondPersonRequired(Exception):
+class SecondPersonRequired(UserError):
     """The team requires that somebody else than the user who makes a call approves it."""
 
     code = "second_person_required"

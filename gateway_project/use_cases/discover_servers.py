@@ -13,12 +13,12 @@ from typing import Final
 from django.db import transaction
 
 from gateway_project.access import audit, callers
+from gateway_project.access.roles import require_scope
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.config import Config
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
-from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
 from tools.sign_in_store import make_remote_with_sign_ins
 from tools.store import discoveries, servers
 from tools.store import overview as catalogue
@@ -74,7 +74,7 @@ def request_discovery(caller: Caller, names: Iterable[str]) -> tuple[str, ...]:
         Names of the servers that will be discovered; the others are disabled or deleted.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
     """
     _require_superuser(caller)
     with transaction.atomic():
@@ -102,7 +102,7 @@ async def try_servers(
         on_output: Told what the servers write outside the protocol while they are tested.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         UnsealingFailed: If a server's environment cannot be opened.
     """
     _require_superuser(caller)
@@ -210,8 +210,5 @@ def _record_tests(caller: Caller, names: Collection[str]) -> None:
 
 
 def _require_superuser(caller: Caller) -> None:
-    if not caller.has_scope(SCOPE_ALL):
-        raise RegistrationNotPermitted(
-            f"{caller.user!r} is not a superuser; only a superuser may start servers because "
-            "they run commands"
-        )
+    refusal = "is not a superuser; only a superuser may start servers because they run commands"
+    require_scope(caller, SCOPE_ALL, refusal)

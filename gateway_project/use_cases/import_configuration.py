@@ -37,6 +37,7 @@ from gateway_project.configuration.stored import (
 from gateway_project.foundation import advisory
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.user_error import UserError
 from gateway_project.use_cases import (
     curate_catalogue,
     curate_danger,
@@ -80,7 +81,7 @@ _CHANGED: Final = (
 """Fields of a server that are set afterwards."""
 
 
-class ImportInProgress(Exception):
+class ImportInProgress(UserError):
     """Another import has not ended."""
 
     code = "import_in_progress"
@@ -126,7 +127,7 @@ def export_configuration(
         with_variables: Write `${NAME}` in place of secrets, for another installation.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         UnsealingFailed: If the installation's keys do not open a secret.
     """
     require_superuser(caller)
@@ -140,7 +141,7 @@ def compare_configuration(
     """Return what differs between the stored configuration and a document.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         InvalidConfiguration: If the document cannot be applied.
     """
     require_superuser(caller)
@@ -168,7 +169,7 @@ def import_configuration(
         dry_run: Apply it, report, and take everything back.
 
     Raises:
-        RegistrationNotPermitted: If the caller is not a superuser.
+        NotPermitted: If the caller is not a superuser.
         ImportInProgress: If another import has not ended.
         InvalidConfiguration: If the document cannot be applied; nothing is stored then.
     """

@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from gateway_project.foundation.user_error import UserError
 
-class InvalidEntry(ValueError):
+
+class InvalidEntry(UserError, ValueError):
     """Something cannot be stored, changed or deleted; the message says why in one line."""
 
     code = "invalid_arguments"
 
 
-class NoSuchRow(LookupError):
+class NoSuchRow(UserError, LookupError):
     """There is no such row, or the caller may not know of it."""
 
     code = "not_found"

@@ -14,6 +14,7 @@ from django.db.models.functions import RowNumber
 from execution.store.escaping import unescape_json
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 from gateway_project.models import Webhook, WebhookDelivery
 from gateway_project.webhooks.message import WebhookEvent, WebhookMessage, find_next_attempt
 
@@ -30,7 +31,7 @@ KEPT_DELIVERIES: Final = timedelta(days=30)
 MAX_ERROR_CHARS: Final = 300
 
 
-class UnknownWebhook(LookupError):
+class UnknownWebhook(UserError, LookupError):
     """There is no such webhook, or it is another team's."""
 
     code = "unknown_webhook"

@@ -25,7 +25,7 @@ async def called(client, name, **arguments):
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content[0].text
     answer = result.structured_content
-    jsonschema.validate(answer, meta_tools.BY_NAME[name].output_schema)
+    jsonschema.validate(answer, meta_tools.TOOLS[name].output_schema)
     assert json.loads(result.content[0].text) == answer
     return answer
 

@@ -12,7 +12,6 @@ from gateway_project.foundation.config import ConfigurationError
 from gateway_project.foundation.postgres.failures import DatabaseUnavailable
 from gateway_project.foundation.sealing import UnsealingFailed
 from gateway_project.management import error_text
-from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
 from gateway_project.use_cases.refusals import InvalidEntry
 from tests.patience import PATIENCE_S
 
@@ -34,7 +33,6 @@ def caused(error, cause):
         OperationalError,
         psycopg.OperationalError,
         UnknownUser,
-        RegistrationNotPermitted,
         InvalidEntry,
     ],
 )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gateway_project import flow
+from gateway_project.access.roles import NotPermitted
 from gateway_project.find import lookup
 from gateway_project.find.answers import FindRequest
-from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
@@ -178,9 +178,9 @@ async def test_a_query_without_words_is_refused(world):
 
 async def test_a_caller_without_the_scope_may_neither_search_nor_describe(world):
     world.caller = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="stdio")
-    with pytest.raises(SearchNotPermitted, match="'ann' may not search for tools"):
+    with pytest.raises(NotPermitted, match="'ann' may not search for tools"):
         await find(world)
-    with pytest.raises(SearchNotPermitted):
+    with pytest.raises(NotPermitted):
         await flow.describe_tool(world.effects, world.caller, "git:git_log")
 
 

@@ -383,8 +383,8 @@ async def test_described_relations_match_the_output_schema(hub, connect):
         "alternative_to",
     ]
     assert value["alternatives"] == ["lab:merge", "lab:push"]
-    jsonschema.validate(value, meta_tools.BY_NAME["describe_tool"].output_schema)
-    jsonschema.validate(found.structured_content, meta_tools.BY_NAME["search_tools"].output_schema)
+    jsonschema.validate(value, meta_tools.TOOLS["describe_tool"].output_schema)
+    jsonschema.validate(found.structured_content, meta_tools.TOOLS["search_tools"].output_schema)
     assert [row["role"] for row in found.structured_content["tools"]] == [
         "match",
         "required",

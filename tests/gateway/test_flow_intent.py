@@ -8,8 +8,8 @@ import pytest
 
 from execution.mode import SuggestionMode
 from gateway_project import flow
+from gateway_project.access.roles import NotPermitted
 from gateway_project.find import lookup
-from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.computing import WORKER_THREADS
 from gateway_project.intent.answer import IntentRequest
 from graph.rank_intent import RankedIntent, RankingUnavailable
@@ -174,7 +174,7 @@ async def test_parameters_that_are_nested_too_deeply_are_refused(world):
 
 async def test_a_caller_without_the_scope_is_refused(world):
     world.caller = replace(world.caller, scopes=frozenset({"call"}))
-    with pytest.raises(SearchNotPermitted):
+    with pytest.raises(NotPermitted):
         await suggest(world)
 
 

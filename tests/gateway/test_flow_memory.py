@@ -9,8 +9,8 @@ from execution.planning.parse import InvalidWorkflow
 from execution.snapshot import bind_run_session
 from execution.workflow import RunOptions
 from gateway_project import flow
+from gateway_project.access.roles import NotPermitted
 from gateway_project.find.answers import FindRequest
-from gateway_project.flow import SearchNotPermitted
 from gateway_project.foundation.caller import Caller
 from gateway_project.intent.answer import IntentRequest
 from gateway_project.runs.request import ControlRequest, RunRequest
@@ -118,7 +118,7 @@ async def test_what_is_refused_before_it_is_answered_is_no_search(world, events)
     with pytest.raises(QueryError):
         await find(world)
     world.caller = replace(world.caller, scopes=frozenset())
-    with pytest.raises(SearchNotPermitted):
+    with pytest.raises(NotPermitted):
         await find(world)
     assert events == []
 

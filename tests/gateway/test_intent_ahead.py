@@ -244,7 +244,7 @@ async def test_results_of_what_succeeded_come_along(asked):
     assert (told["mode"], told["status"]) == ("suggestion", "partial_success")
     assert [one["tool"] for one in told["results"].values()] == ["show"]
     assert "git:list" in told["fallback_reason"]
-    jsonschema.validate(told, meta_tools.BY_NAME["run_intent"].output_schema)
+    jsonschema.validate(told, meta_tools.TOOLS["run_intent"].output_schema)
     (noted,) = asked.noted.intents
     assert noted.ran.fallback == "unusable_result", "it teaches nothing as a success"
 
@@ -315,7 +315,7 @@ async def test_over_mcp_the_answer_has_its_results_and_their_age(asked, connect,
         served = await client.call_tool(
             "call_tool", {"tool": "git:show", "arguments": {"id": "x7"}}
         )
-    jsonschema.validate(told, meta_tools.BY_NAME["run_intent"].output_schema)
+    jsonschema.validate(told, meta_tools.TOOLS["run_intent"].output_schema)
     assert told["mode"] == "speculative_execution"
     (task,) = told["workflow"]["tasks"]
     assert told["results"] == {task["id"]: {"tool": "show", "id": "x7"}}

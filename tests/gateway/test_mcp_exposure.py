@@ -16,7 +16,7 @@ from tests.gateway.conftest import ERAS, LOG_FIELDS, connected
 from tools.upstream.errors import UpstreamRefused
 
 ADMIN = Caller(user="admin", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="stdio")
-META = list(meta_tools.NAMES)
+META = list(meta_tools.TOOLS)
 
 
 def names(listed):

@@ -24,7 +24,7 @@ def tools(count, *, tokens=100, **values):
 
 
 def names(listed):
-    return [item.name for item in listed.tools][len(meta_tools.NAMES) :]
+    return [item.name for item in listed.tools][len(meta_tools.TOOLS) :]
 
 
 @pytest.fixture
@@ -76,11 +76,11 @@ async def test_tools_that_every_task_takes_name_tasks_to_a_model_that_finds_tool
         async with connect(era, client_info=client) as connected:
             listed = await connected.list_tools()
         shown[client.name] = [tool.description for tool in listed.tools]
-    plain = [tool.description for tool in meta_tools.TOOLS]
+    plain = [tool.description for tool in meta_tools.TOOLS.values()]
     assert shown["claude-code"][: len(plain)] == plain
     needed = {"search_tools", "read_tool", "call_tool"}
     to_codex = shown["codex-mcp-client"][: len(plain)]
-    for name, text, own in zip(meta_tools.NAMES, to_codex, plain, strict=True):
+    for name, text, own in zip(meta_tools.TOOLS, to_codex, plain, strict=True):
         assert text.startswith(own)
         assert (text != own) is (name in needed)
     for word in ("files", "weather", "sends", "issues"):

@@ -63,9 +63,7 @@ async def test_a_verdict_resolves_the_suggestion(connect, world, era, verdict, o
         speculation = (await suggest(client))["speculation_id"]
         first = await judge(client, speculation, verdict)
         again = await judge(client, speculation, verdict)
-    jsonschema.validate(
-        first.structured_content, meta_tools.BY_NAME["give_feedback"].output_schema
-    )
+    jsonschema.validate(first.structured_content, meta_tools.TOOLS["give_feedback"].output_schema)
     expected = {"speculation_id": speculation, "outcome": outcome}
     assert first.structured_content == {**expected, "recorded": True}
     assert again.structured_content == {**expected, "recorded": False}

@@ -37,7 +37,7 @@ async def test_an_intent_is_answered_with_a_workflow(connect, era):
             },
         )
     answer = result.structured_content
-    jsonschema.validate(answer, meta_tools.BY_NAME["run_intent"].output_schema)
+    jsonschema.validate(answer, meta_tools.TOOLS["run_intent"].output_schema)
     assert answer["mode"] == "suggestion"
     (task,) = answer["workflow"]["tasks"]
     assert (task["tool"], task["arguments"]["repo_path"]) == ("git:git_log", "/r")

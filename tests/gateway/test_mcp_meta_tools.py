@@ -1,3 +1,4 @@
+import re
 import tomllib
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import pytest
 
 from gateway_project import VERSION
 from gateway_project.foundation import schema
-from gateway_project.mcp import meta_tools
+from gateway_project.mcp import meta_tool, meta_tools
 from tests.gateway.conftest import ERAS
 from tools import token_count
 
@@ -20,7 +21,7 @@ MAX_TEXT_BYTES = 2_048
 def test_the_tools_cost_few_tokens():
     cost = sum(
         token_count.count_definition(tool.name, tool.description, tool.input_schema)
-        for tool in meta_tools.TOOLS
+        for tool in meta_tools.TOOLS.values()
     )
     assert cost <= MAX_TOKENS
 
@@ -29,12 +30,12 @@ def test_clients_that_cut_texts_lose_nothing():
     texts = [
         meta_tools.INSTRUCTIONS,
         meta_tools.INSTRUCTIONS_LISTED,
-        *(tool.description for tool in meta_tools.TOOLS),
+        *(tool.description for tool in meta_tools.TOOLS.values()),
     ]
     assert all(len(text.encode()) <= MAX_TEXT_BYTES for text in texts)
 
 
-@pytest.mark.parametrize("tool", meta_tools.TOOLS, ids=meta_tools.NAMES)
+@pytest.mark.parametrize("tool", meta_tools.TOOLS.values(), ids=meta_tools.TOOLS)
 def test_schemas_are_sound_and_closed(tool):
     validator = jsonschema.Draft202012Validator
     validator.check_schema(tool.input_schema)
@@ -57,8 +58,16 @@ def test_schemas_are_sound_and_closed(tool):
 async def test_answers_keep_to_their_output_schemas(connect, era, name, arguments):
     async with connect(era) as client:
         result = await client.call_tool(name, arguments)
-    published = meta_tools.BY_NAME[name].output_schema
+    published = meta_tools.TOOLS[name].output_schema
     jsonschema.validate(result.structured_content, published)
+
+
+@pytest.mark.parametrize("name", meta_tools.TOOLS)
+def test_each_has_its_section_and_its_row(name):
+    sections = re.findall("^### .*$", (BASE / "docs" / "mcp.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `.*$", (BASE / "README.md").read_text(), re.MULTILINE)
+    assert any(f"`{name}`" in section for section in sections)
+    assert any(f"`{name}`" in row for row in rows)
 
 
 def test_the_version_is_the_distribution_s():
@@ -68,9 +77,9 @@ def test_the_version_is_the_distribution_s():
 
 def test_tools_that_carry_results_of_others_may_return_more_than_clients_take_by_default():
     limited = {
-        tool.name: (tool.meta or {}).get("anthropic/maxResultSizeChars")
-        for tool in meta_tools.TOOLS
+        tool.name: tool.listed.meta.get("anthropic/maxResultSizeChars")
+        for tool in meta_tools.TOOLS.values()
     }
     assert limited.pop("search_tools") is limited.pop("describe_tool") is None
     assert limited.pop("give_feedback") is None
-    assert set(limited.values()) == {meta_tools.MAX_RESULT_CHARS}
+    assert set(limited.values()) == {meta_tool.MAX_RESULT_CHARS}

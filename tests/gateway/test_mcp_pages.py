@@ -61,7 +61,7 @@ async def test_tools_name_their_page_as_hosts_take_it_and_say_who_may_call_them(
         listed = {one.name: one.meta for one in (await client.list_tools()).tools}
     assert listed["clock__tell"] == {"ui": {"resourceUri": SHOWN}, "ui/resourceUri": SHOWN}
     assert listed["clock__set"]["ui"] == {"resourceUri": SHOWN, "visibility": ["app"]}
-    for name in (*meta_tools.NAMES, "bank__pay", "clock__think"):
+    for name in (*meta_tools.TOOLS, "bank__pay", "clock__think"):
         assert listed[name]["ui"] == {"visibility": ["model"]}
     assert "clock__broken" not in listed
 

@@ -95,6 +95,6 @@ async def test_answers_say_which_tools_only_read(connect, world):
 
 
 def test_only_what_reads_says_so_to_clients():
-    hints = {one.name: one.annotations.read_only_hint for one in meta_tools.TOOLS}
+    hints = {one.name: one.annotations.read_only_hint for one in meta_tools.TOOLS.values()}
     assert hints["read_tool"] is hints["read_workflow"] is True
     assert hints["call_tool"] is hints["run_workflow"] is False

@@ -93,7 +93,7 @@ def test_a_client_that_sends_and_closes_gets_its_answers(ends):
     run(ends)
     hello, listed = ends.answers()
     assert hello["result"]["serverInfo"]["name"] == "foregate"
-    assert len(listed["result"]["tools"]) == len(meta_tools.NAMES)
+    assert len(listed["result"]["tools"]) == len(meta_tools.TOOLS)
 
 
 def test_the_end_of_the_input_ends_the_wiring_too(ends):

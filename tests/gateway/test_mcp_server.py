@@ -30,7 +30,7 @@ def text(result):
 async def test_the_list_is_constant_and_marked_for_loading(connect, era):
     async with connect(era) as client:
         first, second = await client.list_tools(), await client.list_tools()
-    assert [tool.name for tool in first.tools] == list(meta_tools.NAMES)
+    assert [tool.name for tool in first.tools] == list(meta_tools.TOOLS)
     assert first.tools == second.tools
     loaded = [tool.name for tool in first.tools if (tool.meta or {}).get("anthropic/alwaysLoad")]
     assert loaded == [
@@ -53,7 +53,7 @@ async def test_the_list_is_answered_while_everything_behind_it_hangs(era):
 
     prepared = PreparedRuntime(handle=handlers.handle_request, run_wiring=hang)
     async with connected(lambda: prepared, mode=era) as (client, _):
-        assert len((await client.list_tools()).tools) == len(meta_tools.NAMES)
+        assert len((await client.list_tools()).tools) == len(meta_tools.TOOLS)
 
 
 async def test_models_load_from_the_handshake_on(world, era):
@@ -291,7 +291,7 @@ async def test_a_gateway_that_failed_setup_lists_its_tools_and_gives_the_reason(
         raise NotReady("configuration", "FOREGATE_LOG_LEVEL: should be 'debug' or 'info'")
 
     async with connected(prepare, mode=era) as (client, _):
-        assert len((await client.list_tools()).tools) == len(meta_tools.NAMES)
+        assert len((await client.list_tools()).tools) == len(meta_tools.TOOLS)
         listed = await client.list_prompts()
         assert listed.prompts == []
         assert listed.meta[ERROR_KEY] == {"code": "configuration"}
@@ -322,7 +322,7 @@ async def test_unsupported_methods_are_refused(connect, era):
 
 
 def test_annotations_are_honest(era):
-    hints = {tool.name: tool.annotations for tool in meta_tools.TOOLS}
+    hints = {tool.name: tool.annotations for tool in meta_tools.TOOLS.values()}
     worst = mcp_types.ToolAnnotations(
         read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
     )

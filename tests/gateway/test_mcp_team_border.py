@@ -10,15 +10,15 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference
 
 from gateway_project.foundation.caller import Caller
-from gateway_project.mcp import handlers
+from gateway_project.mcp import handlers, meta_tools
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import hit
+from tests.gateway.meta_requests import list_requests
 from tools import mcp_tasks, skills
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 OURS, THEIRS = 3, 7
 FOREIGN, UNKNOWN = "bravo", "omega"
-NOBODY: Final = "00000000-0000-4000-8000-000000000000"
 
 METHODS: Final[dict[str, Any]] = {
     "tools/list": lambda c, _: c.list_tools(),
@@ -49,27 +49,6 @@ ELSEWHERE: Final = frozenset(
 )
 """Methods tried by tests of their own: what has changed by test_mcp_changes.py, tasks, whose ids
 are sealed for their caller, by test_mcp_server_tasks.py, and skills by test_mcp_skills.py."""
-META_TOOLS: Final[dict[str, Any]] = {
-    "search_tools": lambda name: {
-        "query": f"read {name} notes", "context_tools": [f"{name}:notes"]
-    },
-    "describe_tool": lambda name: {"tool": f"{name}:notes"},
-    "call_tool": lambda name: {"tool": f"{name}:notes", "arguments": {}},
-    "read_tool": lambda name: {"tool": f"{name}:notes", "arguments": {}},
-    "run_intent": lambda name: {
-        "intent": "read notes", "mode": "suggest", "tools_considered": [f"{name}:notes"]
-    },
-    "read_workflow": lambda name: {
-        "workflow": {"tasks": [{"id": "a", "tool": f"{name}:notes", "arguments": {}}]}
-    },
-    "run_workflow": lambda name: {
-        "workflow": {"tasks": [{"id": "a", "tool": f"{name}:notes", "arguments": {}}]}
-    },
-}  # fmt: skip
-"""Arguments by which each meta-tool names a tool of a server."""
-OF_RUNS: Final = {"get_run", "control_run", "give_feedback"}
-"""Meta-tools that name runs and suggestions: tests/gateway/api/test_team_border.py tries what
-they ask, which is the same for every way in."""
 
 
 @pytest.fixture
@@ -121,9 +100,8 @@ def normalize(text, name):
     return re.sub(r"[0-9a-f]{16}", "", text.replace(name, "X"))
 
 
-def test_every_method_and_meta_tool_is_tried():
+def test_every_method_is_tried():
     assert set(METHODS) | ELSEWHERE == set(handlers._METHOD_HANDLERS)
-    assert set(META_TOOLS) | OF_RUNS == set(handlers._META_TOOL_HANDLERS)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -140,14 +118,15 @@ async def test_a_method_knows_nothing_of_another_team_s_server(connect, world, m
         assert "shared" in foreign
 
 
-@pytest.mark.parametrize("name", META_TOOLS)
+@pytest.mark.parametrize("name", meta_tools.TOOLS)
 async def test_a_meta_tool_knows_nothing_of_another_team_s_tool(connect, world, name):
-    arguments = META_TOOLS[name]
+    asked = [list_requests(meta_tools.TOOLS[name], f"{one}:notes") for one in (FOREIGN, UNKNOWN)]
     async with connect("legacy") as client:
-        foreign = await ask(client.call_tool(name, arguments(FOREIGN)))
-        unknown = await ask(client.call_tool(name, arguments(UNKNOWN)))
-    assert normalize(foreign, FOREIGN) == normalize(unknown, UNKNOWN)
-    assert f"Read {FOREIGN} notes." not in foreign
+        for of_foreign, of_unknown in zip(*asked, strict=True):
+            foreign = await ask(client.call_tool(name, of_foreign))
+            unknown = await ask(client.call_tool(name, of_unknown))
+            assert normalize(foreign, FOREIGN) == normalize(unknown, UNKNOWN)
+            assert f"Read {FOREIGN} notes." not in foreign
     assert FOREIGN not in {one.server for one in world.requests.made}
 
 

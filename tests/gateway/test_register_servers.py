@@ -2,10 +2,10 @@ from decimal import Decimal
 
 import pytest
 
+from gateway_project.access.roles import NotPermitted
 from gateway_project.foundation.caller import Caller
 from gateway_project.models import AuditEntry
 from gateway_project.use_cases.curate_servers import (
-    RegistrationNotPermitted,
     register_servers,
 )
 from gateway_project.use_cases.refusals import InvalidEntry
@@ -43,7 +43,7 @@ def test_only_changes_are_audited_with_the_changed_fields(caller, sealer):
 @pytest.mark.parametrize("scopes", [set(), {"search", "call"}, {"metrics"}])
 def test_registering_servers_requires_a_superuser(sealer, scopes):
     someone = Caller(user="ann", team=None, person=None, scopes=frozenset(scopes), kind="http")
-    with pytest.raises(RegistrationNotPermitted, match="only a superuser"):
+    with pytest.raises(NotPermitted, match="only a superuser"):
         register_servers(someone, [GIT], sealer=sealer)
     assert not Server.objects.exists()
 

@@ -16,6 +16,7 @@ from graph.rank_intent import RankedIntent
 from graph.relations import Relation, RelationKind
 from tests.gateway.catalogues import catalogue, server, tool
 from tests.gateway.conftest import ERAS, hit
+from tests.gateway.meta_requests import list_requests
 from tests.graph.suggestion.workflow.builders import ranked, ranking
 from tools.visibility import Visibility
 
@@ -25,42 +26,8 @@ CANARY = "outsider"
 DESK = Caller(
     user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="http"
 ).limit_to_group("desk")
-CALLS = {
-    "search_tools": [
-        {"query": "read notes outsider", "limit": 50, "detail": "full"},
-        {"query": "read notes", "server": "outsider"},
-        {"query": "read notes", "category": "outsider"},
-        {"query": "read notes", "context_tools": ["outsider:notes"]},
-    ],
-    "describe_tool": [{"tool": "in:notes"}, {"tool": "mixed:part"}, {"tool": "outsider:notes"}],
-    "run_intent": [
-        {"intent": "read the notes of the outsider", "tools_considered": ["outsider:notes"]},
-        {"intent": "read notes"},
-    ],
-    "call_tool": [{"tool": "in:notes"}, {"tool": "outsider:notes"}, {"tool": "notes_outsider"}],
-    "read_tool": [{"tool": "outsider:notes"}, {"tool": "in:notes"}],
-    "read_workflow": [{"workflow": {"tasks": [{"id": "a", "tool": "outsider:notes"}]}}],
-    "run_workflow": [
-        {"workflow": {"tasks": [{"id": "a", "tool": "outsider:notes"}]}},
-        {"workflow": {"tasks": [{"id": "a", "tool": "in:notes"}]}, "dry_run": True},
-        {"workflow": {"tasks": [{"id": "a", "tool": "in:notse"}]}},
-    ],
-    "get_run": [{"run_id": "00000000-0000-4000-8000-000000000000"}],
-    "control_run": [
-        {
-            "run_id": "00000000-0000-4000-8000-000000000000",
-            "action": "replan",
-            "workflow": {"tasks": [{"id": "a", "tool": "outsider:notes"}]},
-        }
-    ],
-    "give_feedback": [
-        {
-            "speculation_id": "0" * 32,
-            "verdict": "modify",
-            "workflow": {"tasks": [{"id": "a", "tool": "outsider:notes"}]},
-        }
-    ],
-}
+NAMED = ("in:notes", "in:notse", "mixed:part", "notes_outsider", "outsider:notes")
+"""Tools that requests name, by their id, a bare name, or misspelt."""
 OWN_WORDS = ("'outsider'", "outsider:notes", "notes_outsider", "the outsider")
 """What the requests themselves name, which answers may repeat."""
 
@@ -112,19 +79,20 @@ def without_own_words(text):
     return text
 
 
-def test_every_meta_tool_is_tried():
-    assert set(CALLS) == set(meta_tools.NAMES)
+def requests_to(name):
+    return [one for tool in NAMED for one in list_requests(meta_tools.TOOLS[name], tool)]
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("name", meta_tools.NAMES)
+@pytest.mark.parametrize("name", meta_tools.TOOLS)
 async def test_no_answer_names_a_tool_outside_the_group(connect, world, era, name):
     async with connect(era) as client:
-        for arguments in CALLS[name]:
+        for arguments in requests_to(name):
             result = await client.call_tool(name, arguments)
             text = without_own_words(json.dumps(result.model_dump(mode="json", by_alias=True)))
             assert CANARY not in text, (arguments, text)
-    assert [one.server for one in world.upstream.calls] == ["in"] * (name == "call_tool")
+    called = {one.server for one in world.upstream.calls}
+    assert called == ({"in", "mixed"} if name == "call_tool" else set())
 
 
 @pytest.mark.parametrize("name", ["search_tools", "describe_tool", "run_intent"])
@@ -133,7 +101,7 @@ async def test_without_a_group_the_same_requests_name_it(connect, world, name):
         user="ann", team=None, person=None, scopes=frozenset({SCOPE_ALL}), kind="http"
     )
     async with connect() as client:
-        results = [await client.call_tool(name, arguments) for arguments in CALLS[name]]
+        results = [await client.call_tool(name, arguments) for arguments in requests_to(name)]
     dumped = json.dumps([one.model_dump(mode="json") for one in results])
     assert CANARY in without_own_words(dumped)
 
@@ -151,7 +119,7 @@ async def test_lists_hold_what_the_group_holds(connect, world, era, shown):
         with pytest.raises(MCPError, match="unknown_prompt"):
             await client.get_prompt("outsider")
     own = ["in__notes", "mixed__part"] if shown == "full" else ["in__notes"]
-    assert tools == [*meta_tools.NAMES, *own]
+    assert tools == [*meta_tools.TOOLS, *own]
     assert resources == ["in"]
     assert [name.rpartition("__")[2] for name in prompts] == ["ask"]
 

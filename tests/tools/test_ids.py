@@ -122,7 +122,7 @@ def test_a_bare_name_is_the_tool_s_own_where_clients_take_it(tool, name):
 
 
 def test_the_gateway_s_own_tools_are_reserved():
-    assert set(meta_tools.NAMES) <= ids.RESERVED_NAMES
+    assert set(meta_tools.TOOLS) <= ids.RESERVED_NAMES
 
 
 @given(st.lists(CLOSE_IDS, unique=True, max_size=30), st.text("a_.", min_size=1, max_size=5))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from gateway_project.foundation.user_error import UserError
 from tools import declared_reads
 from tools.danger import (
     Danger,
@@ -110,7 +111,7 @@ def _danger_override(tool: Tool) -> Danger | None:
     return Danger(tool.danger_override) if tool.danger_override else None
 
 
-class UnknownOperation(LookupError):
+class UnknownOperation(UserError, LookupError):
     """There is no such dangerous operation."""
 
     code = "unknown_operation"

@@ -12,14 +12,14 @@ from django.db import connection, transaction
 
 from tools import embedding_text, lexemes
 from tools.definition import Definition
-from tools.glossary import LANGUAGES
+from tools.glossary import list_languages
 from tools.models import Tool, ToolDefinition
 
 INDEX_VERSION = 5
 """Part of every content hash: raise it when fields, weights, words or composed texts change."""
 
 SHIPPED_FILES: Final = (
-    "example_wishes.txt", *(f"glossaries/{language}.txt" for language in LANGUAGES)
+    "example_wishes.txt", *(f"glossaries/{language}.txt" for language in list_languages())
 )  # fmt: skip
 """Files that texts of tools are composed with; their hash is part of every content hash too."""
 

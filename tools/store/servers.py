@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
+from gateway_project.foundation.user_error import UserError
 from tools import definition, skills
 from tools.models import Server, Team, Tool
 from tools.registration import ServerRegistration
@@ -32,7 +33,7 @@ SEALED_COLUMNS = {
 """Column of each sealed secret, by the secret's name."""
 
 
-class UnknownServerRow(LookupError):
+class UnknownServerRow(UserError, LookupError):
     """There is no server of that name."""
 
     code = "unknown_server"

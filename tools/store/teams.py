@@ -8,10 +8,11 @@ from django.contrib.auth import get_user_model
 from django.db.models import CASCADE, Count, Exists, Q, QuerySet
 
 from gateway_project.foundation.caller import Contributor
+from gateway_project.foundation.user_error import UserError
 from tools.models import Membership, Team
 
 
-class UnknownTeam(LookupError):
+class UnknownTeam(UserError, LookupError):
     """There is no such team, or the caller may not know of it."""
 
     code = "unknown_team"

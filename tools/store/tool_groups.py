@@ -7,13 +7,14 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from gateway_project.foundation.user_error import UserError
 from tools.models import ToolGroup
 
 COLUMNS = ("description", "servers", "categories", "tools")
 """Columns besides the name and the team."""
 
 
-class UnknownToolGroup(LookupError):
+class UnknownToolGroup(UserError, LookupError):
     """There is no such tool group, or it is another team's."""
 
     code = "unknown_tool_group"

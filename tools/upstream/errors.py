@@ -5,16 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.redaction import Redactor
+from gateway_project.foundation.user_error import UserError
 from tools.server_condition import limit_error
 
 MAX_QUOTED_CHARS = 2_000  # of a server's message quoted in ours
 
 
-class UpstreamError(Exception):
+class UpstreamError(UserError):
     """Root of every failure of an upstream server.
 
     Attributes:
@@ -26,7 +27,7 @@ class UpstreamError(Exception):
             other than superusers; empty: the message quotes none of these.
     """
 
-    code: ClassVar[str] = "upstream_error"
+    code = "upstream_error"
     is_unsent: bool = False
     output: tuple[str, ...] = ()
     public_reason: str = ""

@@ -136,6 +136,6 @@ def load_saving(caller: Caller) -> dict[str, int]:
 @cache
 def _count_own_tokens() -> int:
     return sum(
-        token_count.count_definition(tool.name, tool.description or "", tool.input_schema)
-        for tool in meta_tools.TOOLS
+        token_count.count_definition(tool.name, tool.description, tool.input_schema)
+        for tool in meta_tools.TOOLS.values()
     )

@@ -36,10 +36,10 @@ from gateway_project.console.site import (
 from gateway_project.foundation import sealing
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.sealing import Sealer
+from gateway_project.foundation.user_error import UserError
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import decide_approval
 from gateway_project.use_cases.curate_speculation import switch_speculation
-from gateway_project.user_errors import USER_ERRORS
 from tools.store import overview
 from tools.store.overview import TeamName
 
@@ -47,7 +47,7 @@ MAX_WAITING: Final = 100
 """Things that wait are counted up to here; the menu shows `99+`."""
 MIN_SEARCHED: Final = 12
 """Servers above which a page of all of them can be searched by name."""
-_ANSWERED_ERRORS: Final[tuple[type[Exception], ...]] = (ApiError, Http404, *USER_ERRORS)
+_ANSWERED_ERRORS: Final = (ApiError, Http404, UserError)
 """Errors that are answered with a page; others are defects."""
 
 log = structlog.get_logger(__name__)

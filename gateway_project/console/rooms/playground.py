@@ -27,10 +27,11 @@ from gateway_project.foundation import canonical
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.foundation.user_error import UserError
+from gateway_project.mcp import arguments
+from gateway_project.mcp.meta_tools import find, suggest
 from gateway_project.runs import approval_text
 from gateway_project.runs.request import RunRequest
-from gateway_project.user_errors import USER_ERRORS
 from tools.catalogue import CatalogueTool
 from tools.store import overview
 
@@ -50,7 +51,6 @@ SOURCES: Final[Mapping[str, str]] = {
     "default": "the tool's default",
 }
 """Where an argument's value comes from, by `BindingSource`."""
-_EXPECTED: Final[tuple[type[Exception], ...]] = (*USER_ERRORS, arguments.InvalidRequest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,12 +217,12 @@ def _read_need(need: Mapping[str, Any], text: str) -> Any:
 
 def _ask(request: RoomRequest, effects: Effects, intent: str) -> HttpResponseBase:
     caller = request.caller
-    given = {"intent": intent[: meta_tools.MAX_INTENT_LENGTH], "mode": "suggest"}
+    given = {"intent": intent[: suggest.MAX_INTENT_LENGTH], "mode": "suggest"}
     try:
-        checked = arguments.check_arguments(meta_tools.INTENT, given)
-        wish = arguments.read_intent_request(checked)
+        checked = arguments.check_arguments(suggest.RUN_INTENT, given)
+        wish = suggest.read_intent_request(checked)
         answer = runtime.run_coroutine(flow.handle_intent, effects, caller, wish).as_json()
-    except _EXPECTED as error:
+    except UserError as error:
         return _render(request, effects, intent=intent, problem=describe_problem(error).detail)
     workflow = answer.get("workflow") or answer.get("draft_workflow") or {"tasks": []}
     return _render(request, effects, intent=intent, answer=answer, workflow=workflow)
@@ -250,7 +250,7 @@ def _continue(
     )
     try:
         started = runtime.run_coroutine(flow.run_workflow, effects, request.caller, run)
-    except _EXPECTED as error:
+    except UserError as error:
         problem = describe_problem(error)
         return _render(
             request, effects, **shown, problem=problem.detail, status=400,
@@ -313,11 +313,11 @@ def _explain_no_tools(caller: Caller, tools: Sequence[CatalogueTool]) -> str:
 
 def _find_tools(effects: Effects, caller: Caller, intent: str) -> dict[str, Any] | None:
     """Return the tools that a client's search finds; None if the words cannot be searched for."""
-    given = {"query": intent[: meta_tools.MAX_QUERY_LENGTH], "limit": MAX_FOUND}
+    given = {"query": intent[: find.MAX_QUERY_LENGTH], "limit": MAX_FOUND}
     try:
-        wish = arguments.read_find_request(arguments.check_arguments(meta_tools.SEARCH, given))
+        wish = find.read_find_request(arguments.check_arguments(find.SEARCH_TOOLS, given))
         found = runtime.run_coroutine(flow.find_tools, effects, caller, wish)
-    except _EXPECTED:
+    except UserError:
         return None
     return describe_found(found, effects.catalogue())
 

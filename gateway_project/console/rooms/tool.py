@@ -36,9 +36,9 @@ from gateway_project.effects import Effects
 from gateway_project.find.answers import ToolDescription, describe_extras
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.foundation.user_error import UserError
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue
-from gateway_project.user_errors import USER_ERRORS
 from learning.store.call_counts import load_recent_calls
 from tools import scan
 from tools.catalogue import CatalogueTool, UnknownTool
@@ -262,7 +262,7 @@ def _call(request: RoomRequest, effects: Effects, tool: CatalogueTool) -> HttpRe
             reverse("approval", args=[error.approval]) if error.approval else ""
         )
         shown["call_problem"] = f"It needs a person's approval: {error.approval_reason}."
-    except USER_ERRORS as error:
+    except UserError as error:
         shown["call_problem"] = describe_problem(error).detail
     else:
         shown["result"] = describe_result(outcome, took_s=time.monotonic() - began)

@@ -27,10 +27,11 @@ from gateway_project.console.rooms.catalogue import (
 from gateway_project.console.rooms.page import RoomRequest, render_room, room
 from gateway_project.find.answers import SearchResult
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.mcp import arguments, meta_tools
+from gateway_project.foundation.user_error import UserError
+from gateway_project.mcp import arguments
+from gateway_project.mcp.meta_tools.find import SEARCH_TOOLS, read_find_request
 from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_catalogue
-from gateway_project.user_errors import USER_ERRORS
 from tools.catalogue import Catalogue, CatalogueTool
 from tools.danger import Danger
 from tools.store import configuration
@@ -54,7 +55,6 @@ BULK_CHANGES: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "category-": ("Take out of its category", {"category": None}),
 }
 """What can be done to several tools: its words, and the values of `change_tool`."""
-_EXPECTED: Final[tuple[type[Exception], ...]] = (*USER_ERRORS, arguments.InvalidRequest)
 EFFECTS: Final[Mapping[str, str]] = {
     "enabled": "Disabled tools are neither found nor called.",
     "pinned": "Pinned tools are always listed to clients with exposure “hybrid”.",
@@ -170,11 +170,11 @@ def _search(
     given = {"query": query, "limit": SEARCH_LIMIT, "detail": "summary"}
     given |= {name: wanted[name] for name in ("server", "category") if name in wanted}
     try:
-        checked = arguments.check_arguments(meta_tools.SEARCH, given)
-        wish = arguments.read_find_request(checked)
+        checked = arguments.check_arguments(SEARCH_TOOLS, given)
+        wish = read_find_request(checked)
         effects = runtime.load_effects(request)
         return runtime.run_coroutine(flow.find_tools, effects, request.caller, wish), ""
-    except _EXPECTED as error:
+    except UserError as error:
         return None, describe_problem(error).detail
 
 

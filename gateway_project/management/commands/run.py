@@ -102,7 +102,7 @@ class Command(GatewayCommand):
             self._print_run(outcome, as_json=options["json"])
 
     def _run_workflow(self, request: RunRequest, user: str) -> Plan | RunView:
-        from gateway_project import user_errors
+        from gateway_project.foundation.user_error import UserError
         from gateway_project.management.run_here import run_locally
 
         runs: list[UUID] = []
@@ -124,8 +124,8 @@ class Command(GatewayCommand):
                     decide=_ask_decision,
                 )
             )
-        except user_errors.USER_ERRORS as error:
-            raise CommandError(": ".join(user_errors.explain_error(error) or ())) from None
+        except UserError as error:
+            raise CommandError(f"{error.code}: {error.explain()}") from None
         except KeyboardInterrupt:
             raise CommandError(
                 _explain_interruption(runs), returncode=INTERRUPTED_EXIT_CODE

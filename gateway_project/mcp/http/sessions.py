@@ -246,7 +246,7 @@ class Sessions:
         gateway = self._runtime.readiness.current
         if not isinstance(name, str) or gateway is None:
             return None
-        if name in meta_tools.BY_NAME or not isinstance(arguments, Mapping):
+        if name in meta_tools.TOOLS or not isinstance(arguments, Mapping):
             return None
         if not arguments and not any(name.startswith(_PARAM_PREFIX) for name in headers):
             return None

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway_project.foundation import canonical
 from gateway_project.foundation import schema as json_schema
+from gateway_project.foundation.user_error import UserError
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.schemas import ArgumentSchema, load_schema
+from tools.foreign_text import quote_foreign
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.tasks import SuggestedTask
@@ -24,13 +26,20 @@ MAX_DEPTH = 64
 MAX_VALIDATION_STEPS: Final = 50_000
 """Step budget for validating one task's arguments: about 0.2 s."""
 MAX_KEY_CHARS = 80
+MAX_ERROR_CHARS: Final = 600
 MAX_SHOWN = 5
 """Names shown in a warning."""
 _PLAIN_SCHEMA_KEYS: Final = frozenset({"type", "properties", "$defs", "definitions", "$id"})
 
 
-class ParameterError(ValueError):
+class ParameterError(UserError, ValueError):
     """A parameter matches a field by name but not by value; the message says what is expected."""
+
+    code = "invalid_arguments"
+
+    def explain(self) -> str:
+        """Return the message, which may quote a server's schema, cut and made visible."""
+        return quote_foreign(self, most=MAX_ERROR_CHARS)
 
 
 def place_parameters(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cache
 
 from graph.suggestion.intent.masks import QUOTED
-from tools.glossary import Language
+from tools.glossary import Language, load_glossary
 
 MAX_CLAUSES = 12
 MAX_SENTENCES = 12
@@ -30,6 +31,7 @@ _CLAUSE_BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN_CONNECTIVES: dict[Language, str] = {
+    # Of any other language, what its glossary calls "and" or "then".
     # Behind a pronoun an adverb belongs to its clause: "zeig mir danach alle Notizen".
     "de": r"(?<=\s)(?:und|(?<!\b(?:mir|uns|sie|ihn)\s)(?<!\bes\s)"
     r"(?:dann|danach|anschließend|außerdem|zuletzt))\s+"
@@ -38,13 +40,7 @@ _FOREIGN_CONNECTIVES: dict[Language, str] = {
     r"(?:(?:luego|después|entonces|también)\s+)*",
     "zh": "[，。\\s]*(?:然后|接着|随后|(?<=[，\\s])再)再?",  # noqa: RUF001 - CJK marks
 }
-_BOUNDARIES: dict[Language | None, re.Pattern[str]] = {
-    None: _CLAUSE_BOUNDARY,
-    **{
-        language: re.compile(f"{connectives}|{_CLAUSE_BOUNDARY.pattern}", re.IGNORECASE)
-        for language, connectives in _FOREIGN_CONNECTIVES.items()
-    },
-}
+_JOINING = frozenset({"and", "then"})
 _TRIMMED_CHARACTERS = " \t\n,.;:"
 
 
@@ -117,6 +113,18 @@ def _is_sentence(text: str, span: TextSpan) -> bool:
     return not part.isascii() and len(part) >= MIN_SENTENCE_CHARS
 
 
+@cache
+def _find_boundary(language: Language | None) -> re.Pattern[str]:
+    if language is None:
+        return _CLAUSE_BOUNDARY
+    connectives = _FOREIGN_CONNECTIVES.get(language)
+    if connectives is None:
+        words = load_glossary(language).exact.items()
+        joining = [re.escape(word) for word, one in words if one.english in _JOINING]
+        connectives = rf"(?<=\s)(?:{'|'.join(joining) or '(?!)'})\s+"
+    return re.compile(f"{connectives}|{_CLAUSE_BOUNDARY.pattern}", re.IGNORECASE)
+
+
 def split_pieces(
     text: str, sentence: TextSpan, language: Language | None = None
 ) -> list[TextSpan]:
@@ -127,7 +135,7 @@ def split_pieces(
     part = text[sentence.start : sentence.end]
     quoted = [match.span() for match in QUOTED.finditer(part)]
     pieces, begin = [], 0
-    for cut in _BOUNDARIES[language].finditer(part):
+    for cut in _find_boundary(language).finditer(part):
         # Quoted strings are ordered and disjoint: only the last one before can contain the cut.
         before = bisect_left(quoted, (cut.start(),)) - 1
         if before < 0 or cut.start() >= quoted[before][1]:

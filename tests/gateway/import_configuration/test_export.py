@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from gateway_project.access import roles
+from gateway_project.access.roles import NotPermitted
 from gateway_project.configuration.document import write_document
 from gateway_project.foundation.caller import Caller
-from gateway_project.use_cases.curate_servers import RegistrationNotPermitted
 from gateway_project.use_cases.import_configuration import export_configuration
 from graph.relations import SHIPPED
 from tests.factories import EvidenceFactory, RelationFactory, ServerFactory, ToolFactory
@@ -129,7 +129,7 @@ def test_only_superusers_export_compare_and_import(here):
         here.sealer,
     )
     for use in (admin.export, lambda: admin.diff(EMPTY), lambda: admin.load(EMPTY)):
-        with pytest.raises(RegistrationNotPermitted):
+        with pytest.raises(NotPermitted):
             use()
 
 

@@ -8,7 +8,7 @@ import pytest
 from execution.planning.replan import MergedWorkflow
 from execution.status import RunStatus, TaskStatus
 from execution.workflow import Workflow
-from gateway_project.mcp import run_schema
+from gateway_project.mcp.meta_tools.runs import GET_RUN
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import table as run_table
 from gateway_project.runs.answer import AnswerExtras
@@ -23,7 +23,7 @@ def told(shown, **changes):
     answer = run_answer.answer_to_json(
         shown, AnswerExtras(make_approval_link=TOLD.make_approval_link, **changes)
     )
-    jsonschema.validate(answer, run_schema.STATE_OUTPUT)
+    jsonschema.validate(answer, GET_RUN.output_schema)
     json.dumps(answer)
     return answer
 

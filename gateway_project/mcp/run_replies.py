@@ -1,37 +1,29 @@
-"""Handlers of the meta-tools for workflow runs: translate, call the flow once, translate back."""
+"""Answers about workflow runs, and the questions to the client's user that precede them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_core import to_json
 
-from execution.availability import require_read
 from execution.planning.plan import Plan
+from execution.planning.replan import MergedWorkflow
 from execution.view import ApprovalView, RunView
 from gateway_project import flow
 from gateway_project.effects import MakeApprovalLink, open_no_console
 from gateway_project.foundation import json_pieces, json_size
 from gateway_project.foundation.computing import run_in_worker_thread
-from gateway_project.mcp import (
-    arguments,
-    client_state,
-    consent,
-    large_results,
-    meta_tools,
-    run_tasks,
-)
+from gateway_project.mcp import consent, large_results
 from gateway_project.mcp.client_request import ClientRequest
-from gateway_project.mcp.interaction import UpstreamTurn
-from gateway_project.mcp.results import CONVERTED_KEY, ServerReply
+from gateway_project.mcp.interaction import UpstreamOperation, UpstreamTurn
+from gateway_project.mcp.results import ServerReply
 from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import task_results as run_results
 from gateway_project.runs import timeline as run_timeline
 from gateway_project.runs.answer import AnswerExtras
-from gateway_project.runs.plan import ControlResult
 from gateway_project.runs.request import ControlRequest
 from gateway_project.runs.task_results import TaskResults
 from gateway_project.use_cases import decide_approval
@@ -45,97 +37,24 @@ MAX_LOOP_TASKS: Final = 100
 """Largest run, in tasks and items, whose answer is encoded on the event loop: about 2 ms."""
 MAX_LOOP_BYTES: Final = 64 * 1024
 """The same limit in bytes of results."""
-_USER_ACTIONS: Final = frozenset({"approve", "reject"})
 
 
-async def run_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
-    """Serve run_workflow."""
-    run_request = arguments.read_run_request(args)
-    run_request = replace(run_request, wait_s=await request.limit_wait_s(run_request.wait_s))
-    # A client that asks to be told of each layer decides between them, which no task can ask for.
-    offers_task = (
-        client_state.speaks_tasks(request.ctx)
-        and run_request.wait_s > 0
-        and not run_request.options.per_layer_validation
-    )
-    if offers_task:
-        run_request = replace(run_request, wait_s=min(run_request.wait_s, run_tasks.SHORT_WAIT_S))
-
-    async def operation(turn: UpstreamTurn) -> ServerReply:
-        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
-        started = await flow.run_workflow(
-            request.effects, request.caller, run_request, watch=watch
-        )
-        if isinstance(started, Plan):
-            reply = await run_in_worker_thread(_write_plan_reply, started)
-        elif offers_task and run_tasks.is_open(started):
-            reply = await run_tasks.create_task(request, started)
-        else:
-            view = await _ask_until_settled(request, turn, started, wait_s=run_request.wait_s)
-            view = replace(view, converted=started.converted)
-            reply = await _build_run_reply(request, turn, ControlResult(view=view))
-        if not started.converted:
-            return reply
-        notes = [{**note, "pointer": f"/workflow{note['pointer']}"} for note in started.converted]
-        return replace(reply, meta={**reply.meta, CONVERTED_KEY: notes})
-
-    return await _conclude_call(request, meta_tools.RUN, operation)
-
-
-async def read_workflow(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
-    """Serve read_workflow: run_workflow, if every tool of the workflow only reads."""
-    args = arguments.check_arguments(meta_tools.RUN, args)
-    tasks = args["workflow"].get("tasks")
-    for task in tasks if isinstance(tasks, list) else ():
-        if isinstance(task, Mapping) and isinstance(task.get("tool"), str):
-            tool = request.effects.catalogue().find_tool(task["tool"], request.caller)
-            require_read(tool)
-    return await run_workflow(request, args)
-
-
-async def get_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
-    """Serve get_run."""
-    wait_s = await request.limit_wait_s(float(args.get("wait_s", 0)))
-
-    async def operation(turn: UpstreamTurn) -> ServerReply:
-        view = await _wait_for_run(request, turn, args["run_id"], wait_s=wait_s)
-        return await _build_run_reply(request, turn, ControlResult(view=view))
-
-    return await _conclude_call(request, meta_tools.GET_RUN, operation)
-
-
-async def control_run(request: ClientRequest, args: Mapping[str, Any]) -> ServerReply:
-    """Serve control_run; only a person decides approvals, here the client's user."""
-    control = arguments.read_control_request(args)
-    control = replace(control, wait_s=await request.limit_wait_s(control.wait_s))
-
-    async def operation(turn: UpstreamTurn) -> ServerReply:
-        if control.action in _USER_ACTIONS:
-            return await _ask_for_decision(request, turn, control)
-        watch = make_watcher(request.effects.runs, request.caller, turn.progress)
-        controlled = await flow.control_run(request.effects, request.caller, control, watch=watch)
-        view = await _ask_until_settled(request, turn, controlled.view, wait_s=control.wait_s)
-        return await _build_run_reply(
-            request, turn, ControlResult(view=view, merged=controlled.merged)
-        )
-
-    return await _conclude_call(request, meta_tools.CONTROL_RUN, operation)
-
-
-async def _conclude_call(
-    request: ClientRequest, name: str, operation: Callable[[UpstreamTurn], Awaitable[ServerReply]]
+async def conclude_call(
+    request: ClientRequest, name: str, operation: UpstreamOperation
 ) -> ServerReply:
+    """Answer a call of a meta-tool, whose turns may have the client's user asked."""
     return await request.conclude_request(lambda: f"{ASKER_NAME}:{name}", operation)
 
 
-async def _wait_for_run(
+async def wait_for_run(
     request: ClientRequest, turn: UpstreamTurn, run: str, *, wait_s: float
 ) -> RunView:
+    """Return a run once it is at rest or the wait is over; the client hears of its progress."""
     watch = make_watcher(request.effects.runs, request.caller, turn.progress)
     return await flow.get_run(request.effects, request.caller, run, wait_s=wait_s, watch=watch)
 
 
-async def _ask_for_decision(
+async def ask_for_decision(
     request: ClientRequest, turn: UpstreamTurn, control: ControlRequest
 ) -> ServerReply:
     """Ask the client's user to decide the run's approvals and reply with its status afterwards.
@@ -149,11 +68,11 @@ async def _ask_for_decision(
     view = await flow.get_run(effects, caller, control.run)
     pending = decide_approval.load_waiting(view, control.action, control.approval)
     if await _ask_user(request, turn, pending):
-        view = await _wait_for_run(request, turn, control.run, wait_s=control.wait_s)
-    return await _build_run_reply(request, turn, ControlResult(view=view))
+        view = await wait_for_run(request, turn, control.run, wait_s=control.wait_s)
+    return await build_run_reply(request, view, turn=turn)
 
 
-async def _ask_until_settled(
+async def ask_until_settled(
     request: ClientRequest, turn: UpstreamTurn, view: RunView, *, wait_s: float
 ) -> RunView:
     """Ask the client's user about pending approvals until the run waits for none."""
@@ -162,7 +81,7 @@ async def _ask_until_settled(
         and view.pending_approvals
         and await _ask_user(request, turn, view.pending_approvals)
     ):
-        view = await _wait_for_run(request, turn, str(view.id), wait_s=wait_s)
+        view = await wait_for_run(request, turn, str(view.id), wait_s=wait_s)
     return view
 
 
@@ -175,23 +94,21 @@ async def _ask_user(
     )
 
 
-async def _build_run_reply(
-    request: ClientRequest, turn: UpstreamTurn, controlled: ControlResult
-) -> ServerReply:
-    return await build_run_reply(request, controlled, can_ask_user=consent.can_ask_user(turn))
-
-
 async def build_run_reply(
-    request: ClientRequest, controlled: ControlResult, *, can_ask_user: bool = False
+    request: ClientRequest,
+    view: RunView,
+    *,
+    merged: MergedWorkflow | None = None,
+    turn: UpstreamTurn | None = None,
 ) -> ServerReply:
     """Return the answer that describes a run: its status, results, errors and approvals.
 
     Args:
         request: The client's request.
-        controlled: The run, with its results.
-        can_ask_user: Whether the client can ask its user about approvals.
+        view: The run, with its results.
+        merged: Outcome of a replan; None: there was none.
+        turn: In which the client may be asked about approvals; None: it is not.
     """
-    view = controlled.view
     for task in view.tasks:
         server, _ = ids.split_id(task.tool)
         request.effects.item_lists.note_links(server, task.result or {}, caller=request.caller)
@@ -207,8 +124,8 @@ async def build_run_reply(
     extras = AnswerExtras(
         make_approval_link=await _open_approval_link(request, view),
         result_links=links,
-        merged=controlled.merged,
-        can_ask_user=can_ask_user,
+        merged=merged,
+        can_ask_user=turn is not None and consent.can_ask_user(turn),
     )
     answer = (
         await run_in_worker_thread(run_answer.answer_to_json, view, extras)
@@ -281,7 +198,8 @@ def _make_link_block(task: str, link: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write_plan_reply(plan: Plan) -> ServerReply:
+def write_plan_reply(plan: Plan) -> ServerReply:
+    """Return the answer to a dry run."""
     return _write_structured(plan.to_json())
 
 
