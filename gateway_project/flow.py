@@ -40,7 +40,7 @@ from gateway_project.runs import direct_call
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.continued_call import call_with_patience
 from gateway_project.runs.direct_call import Patience, UserChannel
-from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
+from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from gateway_project.server_instructions import share_instructions
 from graph.enhance import enhance
@@ -367,7 +367,7 @@ async def control_run(
     request: ControlRequest,
     *,
     watch: WatchRun = watch_nothing,
-) -> ControlResult:
+) -> RunView:
     """Apply an action to a run and return its state afterwards; only people decide approvals.
 
     Raises:
@@ -380,10 +380,10 @@ async def control_run(
     """
     _require_call_scope(caller)
     run = parse_run_id(request.run)
-    action, replanned = Action(request.action), None
+    action, merged = Action(request.action), None
     if action is Action.REPLAN:
         current = await effects.runs.load_view(caller, run, results=False, workflow=True)
-        replanned = await run_in_worker_thread(
+        merged = await run_in_worker_thread(
             run_plan.plan_replan,
             current,
             request.workflow,
@@ -391,12 +391,12 @@ async def control_run(
             catalogue=effects.catalogue(),
         )
     await effects.runs.control(
-        caller, run, action, workflow=replanned.workflow if replanned else None
+        caller, run, action, workflow=merged.replacement if merged else None
     )
     if action in _AGENT_DECISIONS:
         effects.memory.record_agent_decision(caller, run, action.value)
     view = await _wait_for_view(effects, caller, run, wait_s=request.wait_s, watch=watch)
-    return ControlResult(view=view, merged=replanned.merged if replanned else None)
+    return replace(view, replanned=merged.effects) if merged else view
 
 
 async def _wait_for_view(

@@ -9,7 +9,6 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from execution.planning.plan import Plan
-from execution.planning.replan import MergedWorkflow
 from execution.view import ApprovalView, RunView
 from gateway_project import flow
 from gateway_project.effects import MakeApprovalLink, open_no_console
@@ -98,7 +97,6 @@ async def build_run_reply(
     request: ClientRequest,
     view: RunView,
     *,
-    merged: MergedWorkflow | None = None,
     turn: UpstreamTurn | None = None,
 ) -> ServerReply:
     """Return the answer that describes a run: its status, results, errors and approvals.
@@ -106,7 +104,6 @@ async def build_run_reply(
     Args:
         request: The client's request.
         view: The run, with its results.
-        merged: Outcome of a replan; None: there was none.
         turn: In which the client may be asked about approvals; None: it is not.
     """
     for task in view.tasks:
@@ -124,7 +121,6 @@ async def build_run_reply(
     extras = AnswerExtras(
         make_approval_link=await _open_approval_link(request, view),
         result_links=links,
-        merged=merged,
         can_ask_user=turn is not None and consent.can_ask_user(turn),
     )
     answer = (

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from execution.changes import WHOLE_TASK
 from execution.planning import order, parse
-from execution.planning.replan import MergedWorkflow
 from execution.status import RunStatus, TaskStatus
 from execution.view import ApprovalView, RunView
 from gateway_project.foundation.text import strip_invisible
@@ -38,13 +37,11 @@ class AnswerExtras:
     Attributes:
         make_approval_link: Links to the pages where approvals are decided.
         result_links: Links in place of results too large to send, by task.
-        merged: Outcome of a replan; None: there was none.
         can_ask_user: Whether the client can ask its user about approvals.
     """
 
     make_approval_link: ApprovalLinkMaker
     result_links: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    merged: MergedWorkflow | None = None
     can_ask_user: bool = False
 
 
@@ -78,7 +75,7 @@ def answer_to_json(view: RunView, extras: AnswerExtras) -> dict[str, Any]:
         if view.error_code
         else None,
         "decision": _decision_to_json(view),
-        "replanned": _merge_to_json(extras.merged),
+        "replanned": dict(view.replanned),
         "next": EXPIRED_NOTE
         if view.has_expired
         else _describe_next_step(view, is_askable=extras.can_ask_user),
@@ -126,17 +123,6 @@ def _approval_to_json(approval: ApprovalView, make_link: ApprovalLinkMaker) -> d
 def _shorten_message(text: str) -> str:
     cleaned = strip_invisible(text[: 2 * MAX_ERROR_CHARS])
     return cleaned if len(cleaned) <= MAX_ERROR_CHARS else f"{cleaned[: MAX_ERROR_CHARS - 1]}…"
-
-
-def _merge_to_json(merged: MergedWorkflow | None) -> dict[str, Any] | None:
-    if merged is None:
-        return None
-    return {
-        "kept": list(merged.kept),
-        "changed": list(merged.changed),
-        "added": list(merged.added),
-        "removed": list(merged.removed),
-    }
 
 
 def _decision_to_json(view: RunView) -> dict[str, Any] | None:

@@ -5,9 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from execution.planning.replan import MergedWorkflow
 from execution.status import RunStatus, TaskStatus
-from execution.workflow import Workflow
 from gateway_project.mcp.meta_tools.runs import GET_RUN
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import table as run_table
@@ -263,11 +261,8 @@ def test_only_a_person_may_repeat_a_call_of_unknown_outcome():
 
 
 def test_a_replan_is_reported():
-    merged = MergedWorkflow(
-        workflow=Workflow(tasks=()), kept=("a",), changed=(), added=("c",), removed=("b",)
-    )
-    answer = told(view(task("a")), merged=merged)
-    assert answer["replanned"] == {"kept": ["a"], "changed": [], "added": ["c"], "removed": ["b"]}
+    effects = {"kept": ["a"], "changed": [], "added": ["c"], "removed": ["b"]}
+    assert told(view(task("a"), replanned=effects))["replanned"] == effects
 
 
 def test_expired_payloads_are_reported_as_expired():
