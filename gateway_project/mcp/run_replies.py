@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -22,7 +23,6 @@ from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import task_results as run_results
 from gateway_project.runs import timeline as run_timeline
-from gateway_project.runs.answer import AnswerExtras
 from gateway_project.runs.request import ControlRequest
 from gateway_project.runs.task_results import TaskResults
 from gateway_project.use_cases import decide_approval
@@ -118,16 +118,14 @@ async def build_run_reply(
     )
     links = await _link_largest_results(request, task_results)
     link_blocks = [_make_link_block(task, link) for task, link in links.items()]
-    extras = AnswerExtras(
-        make_approval_link=await _open_approval_link(request, view),
+    write_answer = partial(
+        run_answer.answer_to_json,
+        view,
+        await _open_approval_link(request, view),
         result_links=links,
         can_ask_user=turn is not None and consent.can_ask_user(turn),
     )
-    answer = (
-        await run_in_worker_thread(run_answer.answer_to_json, view, extras)
-        if is_large
-        else run_answer.answer_to_json(view, extras)
-    )
+    answer = await run_in_worker_thread(write_answer) if is_large else write_answer()
     answer, media = await large_results.lift_media(request, answer)
     blocks = [*media, *link_blocks]
     reply = (
