@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import BindTool, BoundStep
+    from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
     from tools.embed.reader import ReadStatements
 
 WISHES = Path(__file__).parent / "everyday"
@@ -78,7 +78,7 @@ def _judge_unordered(folder: Path, read: ReadStatements) -> None:
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         bound = _bind(tools[row["tool"]], row["text"], read)
-        has_value = any(one.source != "default" for one in bound.bindings)
+        has_value = any(one.source != "default" for one in bound.bindings.values())
         could_run = has_value and not bound.needs_input
         for group in (row["kind"], row["language"], "all"):
             counts.setdefault(group, Counter()).update(
@@ -90,13 +90,13 @@ def _judge_unordered(folder: Path, read: ReadStatements) -> None:
         print(f"| {group} | {found['sentences']} | {found['bound']} | {found['could run']} |")
 
 
-def _bind(tool: BindTool, text: str, read: ReadStatements) -> BoundStep:
+def _bind(tool: WorkflowTool, text: str, read: ReadStatements) -> SuggestedTask:
     from graph.suggestion.binding.bind import bind_arguments
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.intent.reading import read_intent
 
-    step = BindingStep(id="t", tool=tool)
-    [bound] = bind_arguments([step], reading=read_intent(text), read=read)
+    task = SuggestedTask(id="t", tool=tool)
+    [bound] = bind_arguments([task], reading=read_intent(text), read=read)
     return bound
 
 
@@ -117,18 +117,18 @@ def bind_set(
         if "arguments" not in wish or len(wish["tools"]) != 1 or wish["tools"][0] not in tools:
             continue
         bound = _bind(tools[wish["tools"][0]], wish["text"], read)
-        defaults = {one.pointer[1:] for one in bound.bindings if one.source == "default"}
+        defaults = {name for name, one in bound.bindings.items() if one.source == "default"}
         unstated = defaults - wish["arguments"].keys()
         yield wish, {key: one for key, one in bound.arguments.items() if key not in unstated}
 
 
-def load_tools(folder: Path) -> dict[str, BindTool]:
+def load_tools(folder: Path) -> dict[str, WorkflowTool]:
     """Return the tools of a set by id."""
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
 
     rows = map(json.loads, (folder / "tools.jsonl").read_text("utf-8").splitlines())
     return {
-        row["id"]: BindTool(
+        row["id"]: WorkflowTool(
             pk=number,
             tool=row["id"].replace("/", ":", 1),
             name=row["name"],

@@ -132,6 +132,7 @@ def gather(
     """
     from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
@@ -154,10 +155,10 @@ def gather(
 
 def make_context(one: IndexedSet) -> SuggestionContext:
     """Return the tools of a set as a suggestion sees them, without history or reader."""
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+    from graph.suggestion.workflow.types import SuggestionContext
 
     tools = {
-        one.keys[tool.id]: SuggestTool(
+        one.keys[tool.id]: WorkflowTool(
             pk=one.keys[tool.id],
             tool=f"{tool.server}:{tool.name}",
             name=tool.name,

@@ -23,10 +23,16 @@ from execution.speculation.rules import AdmissibilityRules, SpeculationGrants
 from execution.speculation.speculator import Speculator
 from gateway_project.effects import IntentEffects
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
+from gateway_project.foundation.references import make_reference
 from gateway_project.intent.ahead import run_answer_ahead
 from gateway_project.intent.answer import IntentAnswer
-from graph.suggestion.binding.steps import Binding, BindingSource
-from graph.suggestion.workflow.types import SuggestedTask, Suggestion
+from graph.suggestion.binding.tasks import (
+    BindingSource,
+    BoundArgument,
+    SuggestedTask,
+    WorkflowTool,
+)
+from graph.suggestion.workflow.types import Suggestion
 from tools.catalogue import Catalogue, CatalogueServer, CatalogueTool
 from tools.danger import Danger
 from tools.pinned_upstream import PinnedUpstream
@@ -131,16 +137,23 @@ def _make_suggestion(tools: list[CatalogueTool]) -> Suggestion:
     tasks = [
         SuggestedTask(
             id=f"t{number}",
-            tool=tool.pk,
-            name=tool.tool,
-            arguments={
-                "id": {"$ref": f"t{number - 1}", "pointer": "/id"} if number else "order-7"
-            },
+            tool=WorkflowTool(pk=tool.pk, tool=tool.tool, name=tool.name),
+            bindings={"id": _bind_id(number)},
         )
         for number, tool in enumerate(tools)
     ]
-    stated = Binding(pointer="/id", source=BindingSource.USER, confidence=1.0, evidence="stated")
-    return Suggestion(tasks=tuple(tasks), confidence=0.97, bindings={"t0": (stated,)})
+    return Suggestion(tasks=tuple(tasks), confidence=0.97)
+
+
+def _bind_id(number: int) -> BoundArgument:
+    before = f"t{number - 1}" if number else ""
+    return BoundArgument(
+        value=make_reference(before, "/id") if number else "order-7",
+        source=BindingSource.REFERENCE if number else BindingSource.USER,
+        evidence="",
+        confidence=1.0,
+        source_step=before,
+    )
 
 
 async def _ask(

@@ -72,7 +72,7 @@ class _Seen:
 
     @property
     def tools(self) -> str:
-        named = (task.name.partition(":")[2] for task in self.answer.suggestion.tasks)
+        named = (task.tool.tool.partition(":")[2] for task in self.answer.suggestion.tasks)
         return " → ".join(named) or "nothing"
 
     @property

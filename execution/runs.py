@@ -26,7 +26,7 @@ from execution.store import commands, leases, views
 from execution.store import runs as run_store
 from execution.store.commands import RunEnded
 from execution.store.runs import FIRST_EPOCH, FIRST_SEQ, CreatedRun, NewRun
-from execution.workflow import RunOptions, Workflow
+from execution.workflow import Workflow
 from gateway_project.foundation import notify
 from gateway_project.foundation.caller import Caller
 
@@ -115,7 +115,6 @@ class Runs:
         plan: Plan,
         *,
         intent: str = "",
-        options: RunOptions,
         idempotency_key: str | None = None,
         is_direct: bool = False,
         shares_results: bool = False,
@@ -128,7 +127,6 @@ class Runs:
             caller: Whose run it is.
             plan: Without problems.
             intent: What it is for, in words; empty: not stated.
-            options: Its options.
             idempotency_key: Of the request; None: none.
             is_direct: Whether it is a single call of a conversation.
             shares_results: Whether calls made ahead for the caller's session may answer its tasks.
@@ -150,7 +148,7 @@ class Runs:
             workflow=parse.dump(plan.workflow),
             tasks=[(task.id, task.tool) for task in plan.workflow.tasks],
             intent=intent,
-            options=options,
+            options=plan.options,
             idempotency_key=idempotency_key,
             is_direct=is_direct,
             is_delivered=adopts is not None,

@@ -127,6 +127,8 @@ class RunView:
         has_expired: Whether its payloads have expired.
         converted: In the answer to the request that started it: what of its arguments was
             converted, with pointers from the workflow.
+        replanned: In the answer to a replan: ids of its tasks by what became of them, `kept`,
+            `changed`, `added` or `removed`.
     """
 
     id: UUID
@@ -152,6 +154,7 @@ class RunView:
     error: str = ""
     has_expired: bool = False
     converted: Sequence[Mapping[str, str]] = ()
+    replanned: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def pending_approvals(self) -> tuple[ApprovalView, ...]:

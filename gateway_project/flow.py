@@ -40,7 +40,7 @@ from gateway_project.runs import direct_call
 from gateway_project.runs import plan as run_plan
 from gateway_project.runs.continued_call import call_with_patience
 from gateway_project.runs.direct_call import Patience, UserChannel
-from gateway_project.runs.plan import ControlResult, WorkflowNotRunnable
+from gateway_project.runs.plan import WorkflowNotRunnable
 from gateway_project.runs.request import ControlRequest, RunRequest, WatchRun, watch_nothing
 from gateway_project.server_instructions import share_instructions
 from graph.enhance import enhance
@@ -180,28 +180,22 @@ async def handle_intent(
     view = await _freeze_view(effects, visibility, rank)
     try:
         async with asyncio.timeout(lookup.SEARCH_TIMEOUT_S):
-            suggested = await run_in_worker_thread(suggest.suggest_for_request, view, request)
+            answer = await run_in_worker_thread(suggest.suggest_for_request, view, request)
     except TimeoutError:
         reason = f"no answer within {lookup.SEARCH_TIMEOUT_S:g} s"
         unranked = replace(view, rank=refuse_to_rank(reason))
-        suggested = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
-    context = effects.memory.compute_context_key(suggested.context)
-    suggested = suggest.weigh_outcomes(suggested, effects.recall(caller.owner, context))
-    suggestion, ranked = suggested.suggestion, suggested.ranked
-    is_ranked = not ranked.fallback_reason
+        answer = await run_in_worker_thread(suggest.suggest_for_request, unranked, request)
+    context = effects.memory.compute_context_key(answer.context)
+    answer = suggest.weigh_outcomes(answer, effects.recall(caller.owner, context))
+    suggestion, is_ranked = answer.suggestion, answer.is_ranked
     threshold = effects.find_threshold(caller.owner, context)
-    names = [task.name for task in suggestion.tasks]
-    answer = IntentAnswer(
+    names = [task.tool.tool for task in suggestion.tasks]
+    answer = replace(
+        answer,
         speculation_id=uuid.uuid4().hex,
         mode=mode.choose_mode(suggestion.confidence, is_ranked=is_ranked),
         threshold=threshold.required_confidence,
         would_speculate=is_ranked and threshold.admits(suggestion.confidence),
-        suggestion=suggestion,
-        ranked_confidence=suggested.ranked_confidence,
-        ranked=ranked,
-        name_tool=view.visibility.get_tool_id,
-        reads=visibility.only_read(names),
-        warnings=suggested.warnings,
         instructions=share_instructions(visibility.catalogue, caller, names),
     )
     if answer.would_speculate and request.mode == "auto":
@@ -329,7 +323,6 @@ async def run_workflow(
         caller,
         planned,
         intent=request.intent,
-        options=request.options,
         idempotency_key=request.idempotency_key,
         shares_results=request.from_speculation is not None,
         is_followed=watch is not watch_nothing,
@@ -374,7 +367,7 @@ async def control_run(
     request: ControlRequest,
     *,
     watch: WatchRun = watch_nothing,
-) -> ControlResult:
+) -> RunView:
     """Apply an action to a run and return its state afterwards; only people decide approvals.
 
     Raises:
@@ -387,10 +380,10 @@ async def control_run(
     """
     _require_call_scope(caller)
     run = parse_run_id(request.run)
-    action, replanned = Action(request.action), None
+    action, merged = Action(request.action), None
     if action is Action.REPLAN:
         current = await effects.runs.load_view(caller, run, results=False, workflow=True)
-        replanned = await run_in_worker_thread(
+        merged = await run_in_worker_thread(
             run_plan.plan_replan,
             current,
             request.workflow,
@@ -398,12 +391,12 @@ async def control_run(
             catalogue=effects.catalogue(),
         )
     await effects.runs.control(
-        caller, run, action, workflow=replanned.workflow if replanned else None
+        caller, run, action, workflow=merged.replacement if merged else None
     )
     if action in _AGENT_DECISIONS:
         effects.memory.record_agent_decision(caller, run, action.value)
     view = await _wait_for_view(effects, caller, run, wait_s=request.wait_s, watch=watch)
-    return ControlResult(view=view, merged=replanned.merged if replanned else None)
+    return replace(view, replanned=merged.effects) if merged else view
 
 
 async def _wait_for_view(

@@ -95,13 +95,12 @@ def record_run(
     run: UUID,
 ) -> None:
     """Record that a caller started a run, and which suggestion it confirms or contradicts."""
-    tasks = feedback.list_known_tasks(planned.workflow, effects.catalogue())
     effects.memory.record_run(caller, run)
     source = request.from_speculation
     effects.predictions.note_run(
         caller,
         run,
-        tasks=tasks,
+        tasks=planned.workflow.tasks,
         intent=request.intent,
         speculation=None if source is None else feedback.parse_speculation_id(source),
     )

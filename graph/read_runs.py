@@ -19,7 +19,7 @@ from tools.definition import make_storable
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.knowledge import ObservedBinding
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
 
 MAX_PARAMETER_CHARS: Final = 200
 MAX_VALUE_CHARS: Final = 1_000
@@ -30,7 +30,7 @@ def read_run(
     run: PastRun,
     *,
     team: int | None,
-    tools: Mapping[int, BindTool],
+    tools: Mapping[int, WorkflowTool],
     private: Mapping[int, TeamName],
     sealer: Sealer,
 ) -> RecordableRun:
@@ -67,7 +67,7 @@ def read_run(
     )
 
 
-def _check_task(task: RunTask, tools: Mapping[int, BindTool]) -> None:
+def _check_task(task: RunTask, tools: Mapping[int, WorkflowTool]) -> None:
     if task.tool not in tools:
         raise InvalidRun(f"no tool has the key {task.tool}; it was deleted, or never stored")
     try:
@@ -77,7 +77,10 @@ def _check_task(task: RunTask, tools: Mapping[int, BindTool]) -> None:
 
 
 def _check_visibility(
-    task: RunTask, team: int | None, tools: Mapping[int, BindTool], private: Mapping[int, TeamName]
+    task: RunTask,
+    team: int | None,
+    tools: Mapping[int, WorkflowTool],
+    private: Mapping[int, TeamName],
 ) -> None:
     owner = private.get(task.tool)
     if owner is None or owner.team == team:
@@ -90,7 +93,7 @@ def _check_visibility(
 
 
 def collect_binding_uses(
-    run: RecordableRun, *, team: int | None, tools: Mapping[int, BindTool], sealer: Sealer
+    run: RecordableRun, *, team: int | None, tools: Mapping[int, WorkflowTool], sealer: Sealer
 ) -> tuple[BindingUse, ...]:
     """Return the sources of a run's arguments; none for a failed run.
 
@@ -106,7 +109,7 @@ def collect_binding_uses(
     return (*calls, *(use for binding in bindings for use in _iterate_uses(binding, team, sealer)))
 
 
-def _limit_arguments(task: RunTask, tools: Mapping[int, BindTool]) -> RunTask:
+def _limit_arguments(task: RunTask, tools: Mapping[int, WorkflowTool]) -> RunTask:
     from graph.suggestion.binding.schemas import load_schema
 
     declared = load_schema(tools[task.tool]).parameters

@@ -14,7 +14,7 @@ from graph.store.recording import RecordableRun, RecordedRuns
 from tools.embed.embedder import Embedder, EmbeddingUnavailable
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.encoded import EncodedIntent
 
 CHUNK_SIZE: Final = 200
@@ -70,7 +70,7 @@ def record_recordable_runs(
     runs: Sequence[RecordableRun],
     dependencies: RecordingDependencies,
     *,
-    tools: Mapping[int, BindTool],
+    tools: Mapping[int, WorkflowTool],
     on_progress: ProgressCallback = lambda _done, _all: None,
 ) -> RecordedRuns:
     """Record runs that have been read, like `record_runs`.
@@ -96,7 +96,7 @@ def record_recordable_runs(
 def _record_chunk(
     runs: Sequence[RecordableRun],
     dependencies: RecordingDependencies,
-    tools: Mapping[int, BindTool],
+    tools: Mapping[int, WorkflowTool],
 ) -> RecordedRuns:
     known = recording.load_known_keys(dependencies.team, {run.run.key for run in runs})
     new = [run for run in runs if run.run.key not in known]

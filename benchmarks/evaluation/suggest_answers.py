@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.evaluation.answer import SuggestedAnswer, SuggestedCall
 from benchmarks.evaluation.gold_calls import GoldCall
@@ -15,7 +15,7 @@ from gateway_project.intent.answer import list_planned_calls
 from gateway_project.intent.suggest import SuggestionView
 from graph.rank_intent import rank_encoded
 from graph.suggestion.binding.bind import bind_arguments
-from graph.suggestion.binding.steps import BoundStep
+from graph.suggestion.binding.tasks import SuggestedTask
 from graph.suggestion.workflow import dag
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def bind_gold_calls(
     for call, pk in zip(calls, tool_pks, strict=True):
         tool = context.find_tool(pk)
         if tool is not None:
-            steps.append(dag.make_step(call.id, tool))
+            steps.append(SuggestedTask(id=call.id, tool=tool))
     bound = bind_arguments(
         steps,
         reading=intent.reading,
@@ -84,7 +84,7 @@ def bind_gold_calls(
         feeds=dag.find_feeds(context),
         read=context.read,
     )
-    return tuple(_make_task(step, tool=call.tool) for step, call in zip(bound, calls, strict=True))
+    return tuple(_make_call(step, tool=call.tool) for step, call in zip(bound, calls, strict=True))
 
 
 def _replace_best_set(ranking: Ranking, tools: Sequence[int]) -> Ranking:
@@ -117,19 +117,9 @@ def _make_view(
 def _make_answer(
     suggestion: Suggestion, ranking: Ranking, names: Mapping[int, str]
 ) -> SuggestedAnswer:
-    tool_of = {task.id: names[task.tool] for task in suggestion.tasks}
-    by_id = {task.id: task for task in suggestion.tasks}
-    tasks = tuple(
-        SuggestedCall(
-            id=task_id,
-            tool=tool_of[task_id],
-            arguments=by_id[task_id].arguments,
-            sources=_argument_sources(suggestion.bindings.get(task_id, ())),
-        )
-        for task_id in suggestion.order
-    )
+    tool_of = {task.id: names[task.tool.pk] for task in suggestion.tasks}
     return SuggestedAnswer(
-        tasks=tasks,
+        tasks=tuple(_make_call(task, tool=tool_of[task.id]) for task in suggestion.tasks),
         ordered_pairs=frozenset(
             (tool_of[before], tool_of[task.id])
             for task in suggestion.tasks
@@ -144,16 +134,6 @@ def _make_answer(
     )
 
 
-def _make_task(step: BoundStep, *, tool: str) -> SuggestedCall:
-    return SuggestedCall(
-        id=step.id, tool=tool, arguments=step.arguments, sources=_argument_sources(step.bindings)
-    )
-
-
-def _argument_sources(bindings: Sequence[Any]) -> dict[str, str]:
-    """Return the source of each argument, by name."""
-    return {
-        binding.pointer.split("/")[1]: binding.source.value
-        for binding in bindings
-        if binding.pointer
-    }
+def _make_call(task: SuggestedTask, *, tool: str) -> SuggestedCall:
+    sources = {name: one.source.value for name, one in task.bindings.items()}
+    return SuggestedCall(id=task.id, tool=tool, arguments=task.arguments, sources=sources)

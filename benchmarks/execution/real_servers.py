@@ -168,12 +168,11 @@ class _Bench:
     async def measure_run_ms(self, needs: Needs) -> float:
         """Run a workflow; return the milliseconds that its caller waited."""
         from execution.status import RunStatus
-        from execution.workflow import RunOptions
 
         caller, runs = self.gateway.caller, self.gateway.effects.runs
         assert caller is not None
         started = time.perf_counter()
-        begun = await runs.start(caller, self._plan(needs), options=RunOptions())
+        begun = await runs.start(caller, self._plan(needs))
         view = await runs.wait(caller, begun.run, wait_s=PATIENCE_S)
         took_s = time.perf_counter() - started
         assert view.status is RunStatus.SUCCEEDED, view

@@ -24,6 +24,7 @@ class MergedWorkflow:
 
     Attributes:
         workflow: The merged workflow: begun tasks in the old order, then the rest.
+        replacement: The workflow that it was merged with.
         kept: Ids of unchanged tasks.
         changed: Ids of unstarted tasks that were changed.
         added: Ids of new tasks.
@@ -31,10 +32,21 @@ class MergedWorkflow:
     """
 
     workflow: Workflow
+    replacement: Workflow
     kept: tuple[str, ...]
     changed: tuple[str, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
+
+    @property
+    def effects(self) -> dict[str, list[str]]:
+        """Ids of tasks by what the replan did to them, as clients read it."""
+        return {
+            "kept": list(self.kept),
+            "changed": list(self.changed),
+            "added": list(self.added),
+            "removed": list(self.removed),
+        }
 
 
 def merge_workflows(
@@ -67,6 +79,7 @@ def merge_workflows(
     same = {task.id for task in merged if _is_same_task(task, old.by_id.get(task.id))}
     return MergedWorkflow(
         workflow=workflow,
+        replacement=new,
         kept=_select_ids(merged, same),
         changed=_select_ids(merged, old.by_id.keys() - same),
         added=tuple(task.id for task in merged if task.id not in old.by_id),

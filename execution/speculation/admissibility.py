@@ -15,8 +15,7 @@ from typing import Any, Final
 from execution import approval
 from execution.argument_validation import validate_within_loop_budget
 from execution.call_errors import CallError, CallNotPermitted
-from execution.planning.check_task import SCOPE
-from execution.planning.plan import Plan
+from execution.planning.plan import SCOPE, Plan
 from execution.planning.read_arguments import (
     ArgumentBudget,
     UnreadableArguments,

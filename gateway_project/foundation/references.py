@@ -198,11 +198,6 @@ def iterate_references(value: Any) -> Iterator[tuple[str, ReferenceTarget]]:
             yield path, target
 
 
-def list_referenced_tasks(value: Any) -> tuple[str, ...]:
-    """Return the ids of the tasks whose results a value refers to, each once."""
-    return tuple(dict.fromkeys(target.task for _, target in iterate_references(value)))
-
-
 def _iterate_members(value: Any) -> Iterator[tuple[str | int, Any]]:
     if isinstance(value, Mapping):
         return iter(value.items())

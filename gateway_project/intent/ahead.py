@@ -14,6 +14,7 @@ from execution.speculation.results import is_keepable
 from execution.speculation.rules import ReasonCode, make_reason
 from execution.speculation.workflow import MS_PER_S, TaskProvenance, WorkflowAhead
 from execution.workflow import OnError, RunOptions
+from gateway_project.foundation import canonical
 from gateway_project.foundation.computing import run_in_worker_thread
 from gateway_project.foundation.rounding import round_apart
 
@@ -57,7 +58,7 @@ async def run_answer_ahead(
 async def _run_ahead(
     effects: IntentEffects, caller: Caller, answer: IntentAnswer, *, only_judges: bool
 ) -> SpeculativeRun:
-    if answer.suggestion.needs_input:
+    if not answer.suggestion.is_complete:
         message = "Required arguments are missing; needs_input names them."
         return SpeculativeRun(reasons=(make_reason(ReasonCode.NEEDS_INPUT, message),))
     planned = await run_in_worker_thread(
@@ -95,8 +96,12 @@ def _estimate_durations(
 def trace_arguments(suggestion: Suggestion) -> TaskProvenance:
     """Return where each bound argument comes from, by task and JSON pointer."""
     return {
-        task: {binding.pointer: _trace(binding.source.value) for binding in bindings}
-        for task, bindings in suggestion.bindings.items()
+        task.id: {
+            canonical.build_pointer([name]): _trace(bound.source.value)
+            for name, bound in task.bindings.items()
+        }
+        for task in suggestion.tasks
+        if task.bindings
     }
 
 

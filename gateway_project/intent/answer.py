@@ -6,7 +6,7 @@ import heapq
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,17 +16,18 @@ from execution.mode import SUGGESTION_THRESHOLD, SuggestionMode
 from execution.planning.parse import dump
 from execution.speculation.calls import NOT_RUN_AHEAD, SpeculativeRun
 from execution.workflow import Workflow, WorkflowTask
-from gateway_project.foundation.references import list_referenced_tasks
+from gateway_project.foundation import canonical
 from gateway_project.foundation.rounding import round_apart
 from gateway_project.foundation.text import cut_at_word, strip_invisible
 from graph import wording
 from graph.relations import NO_DETAIL
+from learning.memory.context import Context
 from tools.foreign_text import WITHHELD_TEXT, is_instruction, quote_foreign
 
 if TYPE_CHECKING:
     from graph.explain import ToolPath
     from graph.rank_intent import RankedIntent
-    from graph.suggestion.binding.steps import Binding, MissingArgument
+    from graph.suggestion.binding.tasks import MissingArgument
     from graph.suggestion.next_call.call import PlannedCall
     from graph.suggestion.workflow.types import Suggestion, SuggestionEvidence
 
@@ -43,6 +44,7 @@ MAX_PROBABILITIES: Final = 10
 MAX_LIKELY: Final = 8
 """Likely tools that are recorded; prediction looks at no more."""
 _DIGITS: Final = 2
+NO_CONTEXT: Final = Context(workflow_type="", domain="", complexity="")
 _WORKFLOW_KEYS: Final = frozenset({"workflow", "draft_workflow"})
 
 
@@ -70,28 +72,30 @@ class IntentAnswer:
     """A suggested workflow and its mode.
 
     Attributes:
-        speculation_id: Id of this answer.
-        mode: How the client should treat it.
         suggestion: The workflow.
         ranked_confidence: Its confidence before it was corrected by earlier outcomes.
         ranked: The ranking it was built from; None: there was none.
+        context: Kind of work; from the request and the ranking alone.
         name_tool: Returns the id of a tool, as visible to the caller, by primary key.
         reads: Whether all its tools only read.
         warnings: Warnings beside the suggestion's own.
+        speculation_id: Id of this answer.
+        mode: How the client should treat it.
         threshold: Confidence required to run it ahead; None: speculation is suspended.
         would_speculate: Whether it is sure enough to be run ahead.
         ahead: What became of running it ahead.
         instructions: What the servers of its tools say about their use, by name.
     """
 
-    speculation_id: str
-    mode: SuggestionMode
     suggestion: Suggestion
     ranked_confidence: float = 0.0
     ranked: RankedIntent | None = None
+    context: Context = NO_CONTEXT
     name_tool: Callable[[int], str] = str
     reads: bool = False
     warnings: tuple[str, ...] = ()
+    speculation_id: str = ""
+    mode: SuggestionMode = SuggestionMode.EXPLICIT_REQUIRED
     threshold: float | None = None
     would_speculate: bool = False
     ahead: SpeculativeRun = NOT_RUN_AHEAD
@@ -104,21 +108,26 @@ class IntentAnswer:
             tasks=tuple(
                 WorkflowTask(
                     id=task.id,
-                    tool=task.name,
-                    pk=task.tool,
+                    tool=task.tool.tool,
+                    pk=task.tool.pk,
                     arguments=task.arguments,
                     depends_on=task.depends_on,
-                    references=list_referenced_tasks(task.arguments),
+                    references=task.references,
                 )
                 for task in self.suggestion.tasks
             )
         )
 
     @property
+    def is_ranked(self) -> bool:
+        """Whether the suggestion was ranked: a draft from words alone has no confidence."""
+        return self.ranked is not None and not self.ranked.fallback_reason
+
+    @property
     def likely_tools(self) -> dict[int, float]:
         """The likeliest tools, suggested or not, best first, with the probability of each."""
         known = dict.fromkeys(
-            (task.tool for task in self.suggestion.tasks), self.suggestion.confidence
+            (task.tool.pk for task in self.suggestion.tasks), self.suggestion.confidence
         )
         if self.ranked is not None:
             known |= self.ranked.ranking.tool_probabilities
@@ -134,7 +143,7 @@ class IntentAnswer:
     @property
     def is_runnable(self) -> bool:
         """Whether the workflow could be run as it is: all required arguments are known."""
-        return bool(self.suggestion.tasks) and not self.suggestion.needs_input
+        return bool(self.suggestion.tasks) and self.suggestion.is_complete
 
     @property
     def log_fields(self) -> dict[str, Any]:
@@ -168,7 +177,7 @@ class IntentAnswer:
             "draft_workflow" if is_draft else "workflow": dump(self.workflow),
             **({"reads": True} if self.reads and suggestion.tasks else {}),
             "fallback_reason": _clean_sentence(self.ahead.fallback_reason),
-            "order": list(suggestion.order),
+            "order": [task.id for task in suggestion.tasks],
             "bindings": list(_iterate_bindings(suggestion)),
             "needs_input": list_needs(suggestion),
             "explanation": [_clean_sentence(text) for text in suggestion.explanation],
@@ -248,14 +257,14 @@ def _evidence_to_json(evidence: SuggestionEvidence) -> dict[str, Any]:
 
 
 def _iterate_bindings(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
-    for task, bindings in suggestion.bindings.items():
-        for binding in bindings:
+    for task in suggestion.tasks:
+        for name, bound in task.bindings.items():
             yield {
-                "task": task,
-                "pointer": sanitize_pointer(binding.pointer),
-                "source": binding.source.value,
-                "evidence": quote_foreign(binding.evidence, most=MAX_EVIDENCE_CHARS),
-                "confidence": round(binding.confidence, _DIGITS),
+                "task": task.id,
+                "pointer": sanitize_pointer(canonical.build_pointer([name])),
+                "source": bound.source.value,
+                "evidence": quote_foreign(bound.evidence, most=MAX_EVIDENCE_CHARS),
+                "confidence": round(bound.confidence, _DIGITS),
             }
 
 
@@ -331,9 +340,9 @@ def list_needs(suggestion: Suggestion) -> list[dict[str, Any]]:
 
 def summarize_further_needs(suggestion: Suggestion) -> tuple[str, ...]:
     """Return summaries of tasks' missing values, and how many more are not listed."""
-    needs = [(task, need) for task, missing in suggestion.needs_input.items() for need in missing]
+    needs = [(task, need) for task in suggestion.tasks for need in task.needs_input]
     summaries = tuple(
-        f"{task}: {quote_foreign(need.reason, most=MAX_REASON_CHARS)}"
+        f"{task.id}: {quote_foreign(need.reason, most=MAX_REASON_CHARS)}"
         for task, need in needs
         if _is_summary(need)
     )
@@ -375,15 +384,15 @@ def keep_type_only(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _iterate_needs(suggestion: Suggestion) -> Iterator[dict[str, Any]]:
-    for task, missing in suggestion.needs_input.items():
-        for need in missing:
+    for task in suggestion.tasks:
+        for need in task.needs_input:
             if _is_summary(need):
                 continue
             schema = need.schema
             if need.description and "description" not in schema:
                 schema = {**schema, "description": need.description}
             yield {
-                "task": task,
+                "task": task.id,
                 "pointer": sanitize_pointer(need.pointer),
                 "why": quote_foreign(need.reason, most=MAX_REASON_CHARS),
                 "schema": _sanitize_schema(schema),
@@ -463,27 +472,17 @@ def list_planned_calls(
     """
     from graph.suggestion.next_call.call import PlannedCall
 
-    tasks = {task.id: task for task in suggestion.tasks}
     planned = []
-    for task_id in suggestion.order:
-        task, bindings = tasks[task_id], suggestion.bindings.get(task_id, ())
-        stated = _select_stated(task.arguments, bindings)
-        sure = math.prod(one.confidence for one in bindings)
+    for task in suggestion.tasks:
+        bindings = task.bindings
+        stated = {n: one for n, one in task.arguments.items() if bindings[n].source in _STATED}
+        sure = math.prod(one.confidence for one in bindings.values())
         planned.append(
             PlannedCall(
-                tool=task.tool,
+                tool=task.tool.pk,
                 arguments=stated,
-                is_complete=len(stated) == len(task.arguments)
-                and not suggestion.needs_input.get(task_id),
-                chance=sure * float(probabilities.get(task.tool, suggestion.confidence)),
+                is_complete=len(stated) == len(bindings) and not task.needs_input,
+                chance=sure * float(probabilities.get(task.tool.pk, suggestion.confidence)),
             )
         )
     return tuple(planned)
-
-
-def _select_stated(arguments: Mapping[str, Any], bindings: Sequence[Binding]) -> dict[str, Any]:
-    sources: dict[str, set[str]] = {}
-    for one in bindings:
-        for name in one.pointer.split("/")[1:2]:
-            sources.setdefault(name.replace("~1", "/").replace("~0", "~"), set()).add(one.source)
-    return {n: value for n, value in arguments.items() if n in sources and sources[n] <= _STATED}

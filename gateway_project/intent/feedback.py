@@ -9,10 +9,10 @@ from uuid import UUID
 from execution.planning import parse
 from execution.speculation.outcome import Verdict
 from execution.store.speculations import UnknownSpeculation
-from execution.workflow import Workflow, WorkflowTask
+from execution.workflow import WorkflowTask
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.text import strip_invisible
-from tools.catalogue import Catalogue, CatalogueTool
+from tools.catalogue import Catalogue
 
 MAX_ID_LENGTH: Final = 100
 """Characters of an invalid id that an error repeats."""
@@ -57,14 +57,5 @@ def find_stated_tasks(
     if request.verdict is not Verdict.MODIFY or request.workflow is None:
         return None
     tasks = parse.parse(request.workflow).tasks
-    return tuple(_name_tool(task, catalogue.find_tool(task.tool, caller)) for task in tasks)
-
-
-def list_known_tasks(workflow: Workflow, catalogue: Catalogue) -> tuple[WorkflowTask, ...]:
-    """Return the tasks of a workflow with canonical tool ids; not those of removed tools."""
-    found = ((task, catalogue.tools.get(task.tool)) for task in workflow.tasks)
-    return tuple(_name_tool(task, tool) for task, tool in found if tool is not None)
-
-
-def _name_tool(task: WorkflowTask, tool: CatalogueTool) -> WorkflowTask:
-    return replace(task, tool=tool.tool, pk=tool.pk)
+    found = ((task, catalogue.find_tool(task.tool, caller)) for task in tasks)
+    return tuple(replace(task, tool=tool.tool, pk=tool.pk) for task, tool in found)

@@ -15,11 +15,11 @@ import structlog
 from execution import approval
 from gateway_project.find import lookup, work_context
 from gateway_project.find.relation_rows import list_alternatives
+from gateway_project.intent.answer import IntentAnswer
 from graph.rank_intent import RankedIntent, RankingUnavailable, RankTools
 from graph.record import GraphMetric
 from graph.topology import Topology
 from learning.calibration import IDENTITY, CalibrationMap
-from learning.memory.context import Context
 from learning.memory.outcomes_of_context import ContextOutcomes, adjust_confidence
 from tools.danger import Danger
 from tools.foreign_text import quote_foreign
@@ -29,9 +29,10 @@ from tools.visibility import Visibility
 if TYPE_CHECKING:
     from gateway_project.intent.answer import IntentRequest
     from graph.rank_intent import RankedIntent
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
-    from graph.suggestion.workflow.types import Suggestion, SuggestionContext, SuggestTool
+    from graph.suggestion.workflow.types import Suggestion, SuggestionContext
     from tools.catalogue import CatalogueTool
 
 MAX_ALTERNATIVES: Final = 3
@@ -60,27 +61,8 @@ class SuggestionView:
     calibration: CalibrationMap = IDENTITY
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RequestSuggestion:
-    """What is suggested for a request.
-
-    Attributes:
-        suggestion: The workflow.
-        ranked: The ranking it was built from.
-        ranked_confidence: Its confidence before it was corrected by earlier outcomes.
-        context: Kind of work; from the request and the ranking alone.
-        warnings: Warnings beside the suggestion's own.
-    """
-
-    suggestion: Suggestion
-    ranked: RankedIntent
-    ranked_confidence: float
-    context: Context
-    warnings: tuple[str, ...] = ()
-
-
-def suggest_for_request(view: SuggestionView, request: IntentRequest) -> RequestSuggestion:
-    """Read an intent and suggest a workflow for it.
+def suggest_for_request(view: SuggestionView, request: IntentRequest) -> IntentAnswer:
+    """Read an intent and suggest a workflow for it; how to treat it is decided later.
 
     If tools cannot be ranked, the workflow is a draft from words alone, and a warning says why.
 
@@ -116,11 +98,13 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
         )
     calibration = IDENTITY if ranked.fallback_reason else view.calibration
     confidence = _limit_confidence(calibration.apply(suggestion.confidence), suggestion)
-    return RequestSuggestion(
+    return IntentAnswer(
         suggestion=replace(suggestion, confidence=confidence),
         ranked=ranked,
         ranked_confidence=suggestion.confidence,
         context=context,
+        name_tool=view.visibility.get_tool_id,
+        reads=view.visibility.only_read([task.tool.tool for task in suggestion.tasks]),
         warnings=warnings,
     )
 
@@ -128,7 +112,7 @@ def suggest_for_request(view: SuggestionView, request: IntentRequest) -> Request
 def _warn_of_danger(view: SuggestionView, suggestion: Suggestion) -> Iterator[str]:
     """Yield a warning for each dangerous or destructive tool of a workflow."""
     visibility = view.visibility
-    for pk in dict.fromkeys(task.tool for task in suggestion.tasks):
+    for pk in dict.fromkeys(task.tool.pk for task in suggestion.tasks):
         tool = visibility.find_tool(pk)
         if tool is not None and (
             danger := approval.warn_danger(
@@ -138,16 +122,16 @@ def _warn_of_danger(view: SuggestionView, suggestion: Suggestion) -> Iterator[st
             yield f"{tool.tool} is {danger}"
 
 
-def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> RequestSuggestion:
+def weigh_outcomes(answer: IntentAnswer, outcomes: ContextOutcomes) -> IntentAnswer:
     """Adjust the confidence by how the team's earlier suggestions of this kind turned out.
 
     Args:
-        suggested: What is suggested; a draft without a confidence stays as it is.
+        answer: With a suggestion; a draft without a confidence stays as it is.
         outcomes: Of the same team and context.
     """
-    suggestion = suggested.suggestion
-    if not (outcomes.count and suggestion.tasks) or suggested.ranked.fallback_reason:
-        return suggested
+    suggestion = answer.suggestion
+    if not (outcomes.count and suggestion.tasks) or not answer.is_ranked:
+        return answer
     confidence = _limit_confidence(adjust_confidence(suggestion.confidence, outcomes), suggestion)
     sentence = (
         f"Of {outcomes.count:.3g} earlier suggestions for this kind of work, "
@@ -165,14 +149,15 @@ def weigh_outcomes(suggested: RequestSuggestion, outcomes: ContextOutcomes) -> R
         evidence=evidence,
         explanation=(*suggestion.explanation, sentence),
     )
-    return replace(suggested, suggestion=adjusted)
+    return replace(answer, suggestion=adjusted)
 
 
 def _limit_confidence(confidence: float, suggestion: Suggestion) -> float:
     """Return the confidence that conditions of the intent and denied tasks leave."""
     from graph.suggestion.workflow.plan import limit_confidence
 
-    return limit_confidence(confidence, (*suggestion.conditions, *suggestion.denied))
+    denied = [task for task in suggestion.tasks if task.is_denied]
+    return limit_confidence(confidence, (*suggestion.conditions, *denied))
 
 
 def rank_with_related(
@@ -212,10 +197,9 @@ def suggest_workflow(
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type.
     """
     from graph.suggestion.workflow import build
-    from graph.suggestion.workflow.types import SuggestionRequest
 
-    request = SuggestionRequest(reading=reading, parameters=parameters or {})
-    return build.build_workflow(request, ranked.ranking, context=build_context(view, ranked))
+    context = build_context(view, ranked)
+    return build.build_workflow(reading, ranked.ranking, context=context, parameters=parameters)
 
 
 def build_context(view: SuggestionView, ranked: RankedIntent) -> SuggestionContext:
@@ -254,11 +238,11 @@ def _draft_from_words(view: SuggestionView, reading: IntentReading, reason: str)
     )
 
 
-def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
-    from graph.suggestion.workflow.types import SuggestTool
+def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> WorkflowTool:
+    from graph.suggestion.binding.tasks import WorkflowTool
 
-    obstacle, trouble = view.visibility.find_obstacle(tool), view.troubles.get(tool.server, "")
-    return SuggestTool(
+    trouble = view.troubles.get(tool.server, "")
+    return WorkflowTool(
         pk=tool.pk,
         tool=tool.tool,
         name=tool.name,
@@ -268,8 +252,7 @@ def _describe_tool(tool: CatalogueTool, view: SuggestionView) -> SuggestTool:
         is_read_only=tool.danger is Danger.READ,
         is_destructive=tool.danger.may_destroy,
         is_trusted=view.visibility.catalogue.servers[tool.server].trusted,
-        is_usable=not obstacle,
-        obstacle=obstacle,
+        obstacle=view.visibility.find_obstacle(tool),
         problem=quote_foreign(trouble) if trouble else "",
         alternative_ids=_list_healthy_alternatives(tool, view) if trouble else (),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import to_json
 
 from execution.planning.plan import Plan
-from execution.planning.replan import MergedWorkflow
 from execution.view import ApprovalView, RunView
 from gateway_project import flow
 from gateway_project.effects import MakeApprovalLink, open_no_console
@@ -23,7 +23,6 @@ from gateway_project.mcp.run_progress import make_watcher
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import task_results as run_results
 from gateway_project.runs import timeline as run_timeline
-from gateway_project.runs.answer import AnswerExtras
 from gateway_project.runs.request import ControlRequest
 from gateway_project.runs.task_results import TaskResults
 from gateway_project.use_cases import decide_approval
@@ -98,7 +97,6 @@ async def build_run_reply(
     request: ClientRequest,
     view: RunView,
     *,
-    merged: MergedWorkflow | None = None,
     turn: UpstreamTurn | None = None,
 ) -> ServerReply:
     """Return the answer that describes a run: its status, results, errors and approvals.
@@ -106,7 +104,6 @@ async def build_run_reply(
     Args:
         request: The client's request.
         view: The run, with its results.
-        merged: Outcome of a replan; None: there was none.
         turn: In which the client may be asked about approvals; None: it is not.
     """
     for task in view.tasks:
@@ -121,17 +118,14 @@ async def build_run_reply(
     )
     links = await _link_largest_results(request, task_results)
     link_blocks = [_make_link_block(task, link) for task, link in links.items()]
-    extras = AnswerExtras(
-        make_approval_link=await _open_approval_link(request, view),
+    write_answer = partial(
+        run_answer.answer_to_json,
+        view,
+        await _open_approval_link(request, view),
         result_links=links,
-        merged=merged,
         can_ask_user=turn is not None and consent.can_ask_user(turn),
     )
-    answer = (
-        await run_in_worker_thread(run_answer.answer_to_json, view, extras)
-        if is_large
-        else run_answer.answer_to_json(view, extras)
-    )
+    answer = await run_in_worker_thread(write_answer) if is_large else write_answer()
     answer, media = await large_results.lift_media(request, answer)
     blocks = [*media, *link_blocks]
     reply = (

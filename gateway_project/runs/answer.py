@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 from execution.changes import WHOLE_TASK
 from execution.planning import order, parse
-from execution.planning.replan import MergedWorkflow
 from execution.status import RunStatus, TaskStatus
 from execution.view import ApprovalView, RunView
 from gateway_project.foundation.text import strip_invisible
@@ -26,35 +24,32 @@ DELIVERY_NOTE: Final = (
 )
 MAX_APPROVALS: Final = 20
 """Approvals that an answer lists; the rest are counted."""
+NO_LINKS: Final[Mapping[str, Mapping[str, Any]]] = {}
 
 ApprovalLinkMaker = Callable[[UUID], str]
 """Returns the URL of an approval's page in the console; empty: there is none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnswerExtras:
-    """What an answer contains besides the run itself.
+def answer_to_json(
+    view: RunView,
+    make_approval_link: ApprovalLinkMaker,
+    *,
+    result_links: Mapping[str, Mapping[str, Any]] = NO_LINKS,
+    can_ask_user: bool = False,
+) -> dict[str, Any]:
+    """Return a run as sent to a client.
 
-    Attributes:
+    Args:
+        view: The run, with its results.
         make_approval_link: Links to the pages where approvals are decided.
         result_links: Links in place of results too large to send, by task.
-        merged: Outcome of a replan; None: there was none.
         can_ask_user: Whether the client can ask its user about approvals.
     """
-
-    make_approval_link: ApprovalLinkMaker
-    result_links: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    merged: MergedWorkflow | None = None
-    can_ask_user: bool = False
-
-
-def answer_to_json(view: RunView, extras: AnswerExtras) -> dict[str, Any]:
-    """Return a run as sent to a client."""
     whole = [task for task in view.tasks if task.item == WHOLE_TASK]
     inline_results = [
         result
         for result in collect_results(view)
-        if result.task not in extras.result_links and not view.has_expired
+        if result.task not in result_links and not view.has_expired
     ]
     answer: dict[str, Any] = {
         "run_id": str(view.id),
@@ -63,7 +58,7 @@ def answer_to_json(view: RunView, extras: AnswerExtras) -> dict[str, Any]:
         "results": {result.task: result.value for result in inline_results},
         "errors": collect_errors(view),
         "pending_approvals": [
-            _approval_to_json(approval, extras.make_approval_link)
+            _approval_to_json(approval, make_approval_link)
             for approval in view.pending_approvals[:MAX_APPROVALS]
         ],
     }
@@ -72,16 +67,16 @@ def answer_to_json(view: RunView, extras: AnswerExtras) -> dict[str, Any]:
         "contents": {
             result.task: blocks for result in inline_results if (blocks := result.extra_blocks)
         },
-        "links": dict(extras.result_links),
+        "links": dict(result_links),
         "converted": list(view.converted),
         "error": {"code": view.error_code, "message": _shorten_message(view.error)}
         if view.error_code
         else None,
         "decision": _decision_to_json(view),
-        "replanned": _merge_to_json(extras.merged),
+        "replanned": dict(view.replanned),
         "next": EXPIRED_NOTE
         if view.has_expired
-        else _describe_next_step(view, is_askable=extras.can_ask_user),
+        else _describe_next_step(view, is_askable=can_ask_user),
     }
     return answer | {key: value for key, value in optional.items() if value}
 
@@ -126,17 +121,6 @@ def _approval_to_json(approval: ApprovalView, make_link: ApprovalLinkMaker) -> d
 def _shorten_message(text: str) -> str:
     cleaned = strip_invisible(text[: 2 * MAX_ERROR_CHARS])
     return cleaned if len(cleaned) <= MAX_ERROR_CHARS else f"{cleaned[: MAX_ERROR_CHARS - 1]}…"
-
-
-def _merge_to_json(merged: MergedWorkflow | None) -> dict[str, Any] | None:
-    if merged is None:
-        return None
-    return {
-        "kept": list(merged.kept),
-        "changed": list(merged.changed),
-        "added": list(merged.added),
-        "removed": list(merged.removed),
-    }
 
 
 def _decision_to_json(view: RunView) -> dict[str, Any] | None:

@@ -14,7 +14,6 @@ import structlog
 from execution.call import CallOutcome
 from execution.call_errors import CallError
 from execution.runs import AdoptedCall, NobodyToAsk
-from execution.workflow import RunOptions
 from gateway_project.effects import Effects
 from gateway_project.foundation import json_size
 from gateway_project.foundation.caller import Caller
@@ -207,9 +206,7 @@ async def _continue_as_run(
             sending=sending,
             forward_progress=wait.forward_progress,
         )
-        started = await effects.runs.start(
-            caller, planned, options=RunOptions(), is_direct=True, adopts=adopted
-        )
+        started = await effects.runs.start(caller, planned, is_direct=True, adopts=adopted)
     except Exception as error:  # noqa: BLE001 - top of a task; the call is waited for instead
         log.warning("call.cannot_continue", tool=request.tool, reason=summarize_error(error))
         return None

@@ -171,9 +171,7 @@ async def _start_or_find_run(effects: Effects, caller: Caller, request: Upstream
         prepared, planned = await run_in_validation_thread((caller.user, caller.team), plan_call)
     key = f"direct {prepared.definition_hash} {prepared.arguments_digest} {prepared.tool}"
     try:
-        started = await effects.runs.start(
-            caller, planned, options=RunOptions(), idempotency_key=key, is_direct=True
-        )
+        started = await effects.runs.start(caller, planned, idempotency_key=key, is_direct=True)
     except run_store.IdempotencyConflict as conflict:
         return conflict.run  # the same call with another time limit
     return started.run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from execution.availability import require_for_models
@@ -49,32 +49,6 @@ class WorkflowNotRunnable(UserError):
         self.problems = problems
 
 
-@dataclass(frozen=True, kw_only=True)
-class ControlResult:
-    """A run after a control action.
-
-    Attributes:
-        view: Its state.
-        merged: Outcome of a replan; None: there was none.
-    """
-
-    view: RunView
-    merged: MergedWorkflow | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplannedRun:
-    """A new workflow for the unstarted part of a run.
-
-    Attributes:
-        workflow: As requested, with canonical tool ids.
-        merged: The run's workflow merged with it.
-    """
-
-    workflow: Workflow
-    merged: MergedWorkflow
-
-
 def plan_request(request: RunRequest, *, caller: Caller, catalogue: Catalogue) -> Plan:
     """Plan a run, collecting all problems.
 
@@ -86,16 +60,7 @@ def plan_request(request: RunRequest, *, caller: Caller, catalogue: Catalogue) -
     except InvalidWorkflow as error:
         if not request.dry_run:
             raise
-        return Plan(
-            workflow=Workflow(tasks=()),
-            options=request.options,
-            layers=(),
-            problems=error.problems,
-            dangers={},
-            approval_reasons={},
-            repeatable={},
-            warnings=(),
-        )
+        return Plan(workflow=Workflow(tasks=()), options=request.options, problems=error.problems)
     planned = plan.plan_workflow(workflow, request.options, caller=caller, catalogue=catalogue)
     hidden = tuple(_iterate_hidden_tools(workflow, caller, catalogue))
     return replace(planned, problems=planned.problems + hidden) if hidden else planned
@@ -103,7 +68,7 @@ def plan_request(request: RunRequest, *, caller: Caller, catalogue: Catalogue) -
 
 def plan_replan(
     view: RunView, new_workflow: Any, *, caller: Caller, catalogue: Catalogue
-) -> ReplannedRun:
+) -> MergedWorkflow:
     """Plan the replacement of a run's unstarted part.
 
     Args:
@@ -111,6 +76,9 @@ def plan_replan(
         new_workflow: The new workflow, not validated yet.
         caller: Whose run it is.
         catalogue: The current servers and tools.
+
+    Returns:
+        The run's workflow merged with the new one, both with canonical tool ids.
 
     Raises:
         ActionNotPossible: If the run's own workflow is no longer stored.
@@ -128,7 +96,7 @@ def plan_replan(
     problems = tuple(_iterate_pending_problems(found, merged.workflow, begun))
     if problems:
         raise WorkflowNotRunnable(problems)
-    return ReplannedRun(workflow=replacement, merged=merged)
+    return merged
 
 
 def parse_replan(view: RunView, new_workflow: Any) -> Workflow:

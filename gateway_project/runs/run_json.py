@@ -8,15 +8,14 @@ from typing import Any
 from execution.changes import WHOLE_TASK, RunEvent
 from execution.view import ApprovalView, RunSummary, RunView
 from gateway_project.foundation.text import strip_invisible
-from gateway_project.runs.answer import AnswerExtras, ApprovalLinkMaker, answer_to_json
+from gateway_project.runs.answer import ApprovalLinkMaker, answer_to_json
 from gateway_project.runs.timeline import build_timeline
 
 
 def run_to_json(view: RunView, make_approval_link: ApprovalLinkMaker) -> dict[str, Any]:
     """Return a run with its workflow and its timeline."""
-    extras = AnswerExtras(make_approval_link=make_approval_link)
     return {
-        **answer_to_json(view, extras),
+        **answer_to_json(view, make_approval_link),
         "intent": view.intent,
         "workflow": view.workflow,
         "created_at": _format_iso(view.created_at),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.binding.tasks import WorkflowTool
 from tools import ids
 from tools.models import Tool
 
@@ -17,10 +17,10 @@ class TeamName(NamedTuple):
     name: str
 
 
-def load_tool_names(pks: Collection[int]) -> dict[int, BindTool]:
+def load_tool_names(pks: Collection[int]) -> dict[int, WorkflowTool]:
     """Return tools by primary key, including unlisted ones; one query."""
     rows = Tool.objects.filter(pk__in=list(pks)).select_related("server", "definition")
-    return {row.pk: _to_bind_tool(row) for row in rows}
+    return {row.pk: _to_workflow_tool(row) for row in rows}
 
 
 def load_private_teams(pks: Collection[int]) -> dict[int, TeamName]:
@@ -30,9 +30,9 @@ def load_private_teams(pks: Collection[int]) -> dict[int, TeamName]:
     return {pk: TeamName(team, name) for pk, team, name in found}
 
 
-def _to_bind_tool(row: Tool) -> BindTool:
+def _to_workflow_tool(row: Tool) -> WorkflowTool:
     definition = row.definition
-    return BindTool(
+    return WorkflowTool(
         pk=row.pk,
         tool=ids.join_id(row.server.name, row.name),
         name=row.name,

@@ -104,16 +104,7 @@ async def until_stored(condition: Callable[[], Any]) -> None:
 def planned(*tasks: dict[str, Any]) -> Plan:
     """Plan tasks; each call names its task, and has the tool that writes unless it says."""
     given = [{"tool": "s:write", "arguments": {"as": task["id"]}} | task for task in tasks]
-    return Plan(
-        workflow=parse.parse({"tasks": given}),
-        options=RunOptions(),
-        layers=(),
-        problems=(),
-        dangers={},
-        approval_reasons={},
-        repeatable={},
-        warnings=(),
-    )
+    return Plan(workflow=parse.parse({"tasks": given}), options=RunOptions())
 
 
 CHAIN = planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "c", "depends_on": ["b"]})

@@ -1,5 +1,7 @@
 """What runs are given and answered stands nowhere in clear, however they end."""
 
+from dataclasses import replace
+
 import pytest
 from django.db import connection
 from prometheus_client import REGISTRY, generate_latest
@@ -66,11 +68,9 @@ def places_in_clear():
 
 
 async def test_run_inputs_and_results_are_never_stored_in_clear(home, sealer):
-    options = RunOptions(on_error=OnError.CONTINUE)
+    plan = replace(PLAN, options=RunOptions(on_error=OnError.CONTINUE))
     async with process(means(home, sealer, FakeUpstream(answer=answer)), listens=True) as runs:
-        started = await runs.start(
-            ADMIN, PLAN, intent=SECRET, options=options, idempotency_key=SECRET
-        )
+        started = await runs.start(ADMIN, plan, intent=SECRET, idempotency_key=SECRET)
         run = started.run
         assert (await ended(runs, run)).status == "waiting"
         assert await run_in_database_thread(places_in_clear) == []

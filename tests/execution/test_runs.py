@@ -11,7 +11,6 @@ from execution.run_dependencies import RunsUnavailable
 from execution.store import approvals, views
 from execution.store import runs as run_store
 from execution.store.runs import UnknownRun
-from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
@@ -33,7 +32,7 @@ ONE = planned({"id": "a"})
 
 
 async def start(runs, plan=CHAIN, **said):
-    return (await runs.start(ADMIN, plan, options=said.pop("options", RunOptions()), **said)).run
+    return (await runs.start(ADMIN, plan, **said)).run
 
 
 def outcomes(view):

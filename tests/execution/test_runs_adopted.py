@@ -15,7 +15,6 @@ from execution.runs import Runs
 from execution.status import RunStatus, TaskStatus
 from execution.store import leases, runs, views
 from execution.store.restored import hold_open_runs
-from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution import stored
 from tests.execution.run_setup import (
@@ -162,7 +161,7 @@ async def test_a_run_with_a_live_owner_is_left_alone(home, sealer):
 async def test_late_writes_are_refused_and_the_run_is_done_once(home, sealer):
     stopped, another = Gate("b"), Gate()
     async with process(means(home, sealer, stopped)) as late:
-        run = (await late.start(ADMIN, CHAIN, options=RunOptions())).run
+        run = (await late.start(ADMIN, CHAIN)).run
         await stopped.until("b")
         held = await run_in_database_thread(
             leases.acquire_lease,
@@ -186,9 +185,7 @@ async def test_a_process_that_ends_releases_its_runs(home, sealer, monkeypatch):
     end_at_leisure(monkeypatch, 0.1)
     upstream = Gate("a")
     async with process(means(home, sealer, upstream)) as runs_:
-        run = (
-            await runs_.start(ADMIN, planned({"id": "a", "tool": "s:read"}), options=RunOptions())
-        ).run
+        run = (await runs_.start(ADMIN, planned({"id": "a", "tool": "s:read"}))).run
         await upstream.until("a")
     row = await run_in_database_thread(WorkflowExecution.objects.get, id=run)
     assert (row.owner, row.status) == ("", "running")
@@ -207,7 +204,7 @@ async def test_polling_makes_up_for_a_lost_notification(home, sealer, monkeypatc
         process(means(home, sealer, upstream)),
         process(gateway) as runs_,
     ):
-        run = (await runs_.start(ADMIN, CHAIN, options=RunOptions())).run
+        run = (await runs_.start(ADMIN, CHAIN)).run
         assert (await ended(runs_, run)).status == "succeeded"
 
 
@@ -341,6 +338,6 @@ async def test_a_run_whose_creation_was_not_acknowledged_belongs_to_the_caller(
     monkeypatch.setattr(runs, "create_run", lossy)
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as carrying:
-        run = (await carrying.start(ADMIN, CHAIN, options=RunOptions())).run
+        run = (await carrying.start(ADMIN, CHAIN)).run
         assert (await ended(carrying, run)).status == "succeeded"
     assert upstream.seen == ["a", "b", "c"]

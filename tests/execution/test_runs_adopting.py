@@ -11,7 +11,6 @@ from execution.process.adopted_call import AdoptedCall, CannotAdopt
 from execution.process.run_creation import RunCreation
 from execution.run_dependencies import RunsUnavailable
 from execution.store import runs as run_store
-from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
     ADMIN,
@@ -67,9 +66,7 @@ class Flight:
         self.listener = listener
 
     async def start(self, runs):
-        started = await runs.start(
-            ADMIN, self.plan, options=RunOptions(), is_direct=True, adopts=self.call
-        )
+        started = await runs.start(ADMIN, self.plan, is_direct=True, adopts=self.call)
         return started.run
 
 
@@ -137,7 +134,7 @@ async def test_it_waits_for_no_slot_and_for_no_approval(home, sealer):
     now = [catalogue(tool("s:write", definition_hash="w"))]
     given = means(home, sealer, upstream, catalogue=lambda: now[0], tasks_at_once=1)
     async with process(given) as runs:
-        busy = (await runs.start(ADMIN, planned({"id": "a"}), options=RunOptions())).run
+        busy = (await runs.start(ADMIN, planned({"id": "a"}))).run
         await upstream.until("a")
         now[0] = asking
         flight = Flight()

@@ -7,7 +7,6 @@ import pytest
 from execution.control import Action
 from execution.models import Approval
 from execution.store import approvals
-from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.use_cases import decide_approval
 from tests.execution.run_setup import ADMIN, Gate, ended, means, planned, process
@@ -28,7 +27,7 @@ async def approve_what_waits():
 
 async def asked_about(runs, name="staging:drop"):
     plan = planned({"id": "a", "tool": name})
-    run = (await runs.start(ADMIN, plan, options=RunOptions())).run
+    run = (await runs.start(ADMIN, plan)).run
     await ended(runs, run)
     return run
 

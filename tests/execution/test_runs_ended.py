@@ -11,7 +11,6 @@ from execution.models import TaskRun, WorkflowExecution
 from execution.process import owner
 from execution.status import TaskStatus
 from execution.store import leases, writing
-from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
     ADMIN,
@@ -68,7 +67,7 @@ def holder_of(run):
 
 
 async def start(carrying, plan):
-    return (await carrying.start(ADMIN, plan, options=RunOptions())).run
+    return (await carrying.start(ADMIN, plan)).run
 
 
 async def answer_once_it_ends(upstream, holder):

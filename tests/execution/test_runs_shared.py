@@ -9,7 +9,6 @@ from execution import runs as runs_module
 from execution.control import Action
 from execution.models import RunCommand, WorkflowExecution
 from execution.store import views
-from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from gateway_project.foundation.task_group import TaskGroup
@@ -33,7 +32,7 @@ ASKS = planned({"id": "ask", "tool": "s:ask"})
 
 
 async def start(runs, caller, plan):
-    return (await runs.start(caller, plan, options=RunOptions())).run
+    return (await runs.start(caller, plan)).run
 
 
 def statuses(**which):

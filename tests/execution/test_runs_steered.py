@@ -1,5 +1,7 @@
 """Runs that people and agents steer, each time taken up anew from their rows."""
 
+from dataclasses import replace
+
 import pytest
 
 from execution import runs as runs_module
@@ -22,13 +24,13 @@ from tests.execution.run_setup import (
 from tests.execution.test_runs_adopted import killed, left, tasks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("runs_db")]
-LAYERED = RunOptions(per_layer_validation=True)
+LAYERED = replace(CHAIN, options=RunOptions(per_layer_validation=True))
 
 
 async def test_a_layered_run_pauses_after_each_layer_until_continued(home, sealer):
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
-        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        run = (await runs.start(ADMIN, LAYERED)).run
         for seen in (["a"], ["a", "b"]):
             assert (await ended(runs, run)).status == "paused"
             assert upstream.seen == seen
@@ -42,7 +44,7 @@ async def test_a_layered_run_pauses_after_each_layer_until_continued(home, seale
 async def test_a_resting_run_is_replanned_and_keeps_what_is_done(home, sealer):
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
-        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        run = (await runs.start(ADMIN, LAYERED)).run
         await ended(runs, run)
         new = planned({"id": "a"}, {"id": "z", "depends_on": ["a"]}).workflow
         await runs.control(ADMIN, run, Action.REPLAN, workflow=new)
@@ -54,7 +56,7 @@ async def test_a_resting_run_is_replanned_and_keeps_what_is_done(home, sealer):
 
 async def test_a_replan_that_is_outdated_when_applied_is_refused(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
-        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        run = (await runs.start(ADMIN, LAYERED)).run
         await ended(runs, run)
         other = planned({"id": "a", "tool": "s:read"}).workflow
         with pytest.raises(ActionNotPossible) as refused:
@@ -68,7 +70,7 @@ async def test_a_run_that_waits_for_a_person_ends_when_its_time_is_up(home, seal
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         plan = planned({"id": "a", "tool": "s:ask"})
-        run = (await runs.start(ADMIN, plan, options=RunOptions(deadline_s=0.2))).run
+        run = (await runs.start(ADMIN, replace(plan, options=RunOptions(deadline_s=0.2)))).run
         await until_stored(lambda: views.load_status(run).is_final)
         view = await runs.load_view(ADMIN, run)
     assert (view.error_code, upstream.seen) == ("deadline_exceeded", [])
@@ -118,7 +120,7 @@ async def test_an_aborted_unknown_run_keeps_its_call_unknown(home, sealer):
 
 async def test_a_resting_run_has_no_owner(home, sealer):
     async with process(means(home, sealer, Gate())) as runs:
-        run = (await runs.start(ADMIN, CHAIN, options=LAYERED)).run
+        run = (await runs.start(ADMIN, LAYERED)).run
         await ended(runs, run)
         row = await run_in_database_thread(WorkflowExecution.objects.get, id=run)
         assert (row.owner, row.lease_until, row.status) == ("", None, "paused")
@@ -128,7 +130,7 @@ async def test_the_last_command_wins_even_if_none_was_applied_before(home, seale
     monkeypatch.setattr(runs_module, "APPLY_WAIT_S", 0.0)
     upstream = Gate("a")
     async with process(means(home, sealer, upstream, is_executor=False)) as asking:
-        run = (await asking.start(ADMIN, CHAIN, options=RunOptions())).run
+        run = (await asking.start(ADMIN, CHAIN)).run
         await asking.control(ADMIN, run, Action.PAUSE)
         await asking.control(ADMIN, run, Action.RESUME)
     upstream.open.set()

@@ -7,7 +7,6 @@ import pytest
 
 from execution.control import Action
 from execution.models import WorkflowExecution
-from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import (
@@ -36,7 +35,7 @@ class Line:
 
     async def put(self, asking, caller, plan):
         """Start a run, and put it in line once it is there."""
-        run = (await asking.start(caller, plan, options=RunOptions())).run
+        run = (await asking.start(caller, plan)).run
         self.jobs.put_nowait(run)
         return run
 

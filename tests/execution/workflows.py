@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from execution.planning.parse import parse
 from execution.workflow import OnError, Workflow, WorkflowTask
-from gateway_project.foundation.references import list_referenced_tasks, make_reference
+from gateway_project.foundation.references import iterate_references, make_reference
 
 IDS = st.text(
     st.characters(categories=("Ll", "Lu", "Nd", "Lo"), include_characters="_-./~ "),
@@ -33,10 +33,10 @@ def known_task(
 ) -> WorkflowTask:
     """Make a task of a known tool."""
     given = dict(arguments)
+    references = tuple(dict.fromkeys(target.task for _, target in iterate_references(given)))
     return WorkflowTask(
-        id=own, tool=tool or f"s:{pk}", pk=pk, arguments=given,
-        references=list_referenced_tasks(given), **values,
-    )  # fmt: skip
+        id=own, tool=tool or f"s:{pk}", pk=pk, arguments=given, references=references, **values
+    )
 
 
 def task(own: str, *depends_on: str, tool: str = "s:t", **values: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from graph.suggestion.workflow.build import build_workflow
 from tests.graph.suggestion.workflow.builders import (
     NAMES,
     make_context,
-    make_request,
+    make_reading,
     neighbour,
     ranked,
     ranking,
@@ -33,7 +33,10 @@ def answer(
     given = [tool(5, input_schema=schema)] if schema else []
     likely = likely or ranking(ranked(*tools), ranked(4, confidence=0.1))
     found = build_workflow(
-        make_request(**parameters), likely, context=make_context(*given, relations=relations)
+        make_reading(),
+        likely,
+        context=make_context(*given, relations=relations),
+        parameters=parameters,
     )
     return IntentAnswer(
         speculation_id="0" * 32,
@@ -197,7 +200,7 @@ def test_the_missing_values_of_all_tasks_together_are_bounded():
     sent = IntentAnswer(
         speculation_id="0",
         mode=SuggestionMode.SUGGESTION,
-        suggestion=build_workflow(make_request(), likely, context=make_context(*two)),
+        suggestion=build_workflow(make_reading(), likely, context=make_context(*two)),
     ).as_json()
     assert len(sent["needs_input"]) == MAX_NEEDS
     more = "10 more values are needed beyond those in needs_input; describe_tool lists them"

@@ -43,7 +43,7 @@ def suggest(world, intent="show the log", *, recall=None, **values):
 
 
 def tasks(answer):
-    return [task.name for task in answer.suggestion.tasks]
+    return [task.tool.tool for task in answer.suggestion.tasks]
 
 
 async def test_a_confident_ranking_is_a_suggestion(world):

@@ -44,10 +44,10 @@ async def test_options_reach_the_run(connect, world):
     }
     async with connect() as client:
         await called(client, "run_workflow", workflow=FLOW, options=options)
-    ((_, asked),) = world.runs.started
-    assert asked["options"].on_error is OnError.CONTINUE
-    assert asked["options"].per_layer_validation
-    assert (asked["options"].deadline_s, asked["idempotency_key"]) == (60, "k")
+    ((plan, asked),) = world.runs.started
+    assert plan.options.on_error is OnError.CONTINUE
+    assert plan.options.per_layer_validation
+    assert (plan.options.deadline_s, asked["idempotency_key"]) == (60, "k")
     assert world.runs.waited == []
 
 

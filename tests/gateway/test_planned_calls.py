@@ -3,18 +3,19 @@
 import pytest
 
 from gateway_project.intent.answer import list_planned_calls
-from graph.suggestion.binding.steps import Binding, BindingSource
-from graph.suggestion.workflow.types import SuggestedTask, Suggestion
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument, SuggestedTask
+from graph.suggestion.workflow.types import Suggestion
+from tests.graph.suggestion.workflow.builders import tool
 
 
 def suggest(**sources):
     """Return a suggestion of one task, with the source of each argument."""
-    task = SuggestedTask(id="a", tool=7, name="s:t", arguments=dict.fromkeys(sources, "v"))
-    bindings = tuple(
-        Binding(pointer=f"/{name}", source=source, evidence="", confidence=0.5)
+    bindings = {
+        name: BoundArgument(value="v", source=source, evidence="", confidence=0.5)
         for name, source in sources.items()
-    )
-    return Suggestion(tasks=(task,), order=("a",), confidence=0.6, bindings={"a": bindings})
+    }
+    task = SuggestedTask(id="a", tool=tool(7), bindings=bindings)
+    return Suggestion(tasks=(task,), confidence=0.6)
 
 
 def test_a_call_is_as_likely_as_its_tool_and_each_of_its_arguments():

@@ -379,7 +379,7 @@ async def by_run(setting, caller, server):
 async def by_worker(setting, caller, server):
     """A run that another process started: of a worker, adopted, resumed after a restart."""
     async with process(setting.means(is_executor=False)) as runs:
-        run = (await runs.start(caller, plan(server), options=RunOptions())).run
+        run = (await runs.start(caller, plan(server))).run
     async with process(setting.means()) as runs:
         return await read_run(runs, run, caller)
 
@@ -408,7 +408,7 @@ async def by_next_layer(setting, caller, server):
     )
     async with process(setting.means()) as runs:
         options = RunOptions(per_layer_validation=True)
-        run = (await runs.start(caller, layers, options=options)).run
+        run = (await runs.start(caller, replace(layers, options=options))).run
         if (await ended(runs, run, caller)).status == "paused":
             await until(lambda: setting.speculator.kept[0])
             await runs.control(caller, run, Action.CONTINUE)

@@ -1,5 +1,7 @@
 """What runs write down while they are carried out is what learning reads."""
 
+from dataclasses import replace
+
 import pytest
 
 from execution.control import Action
@@ -79,9 +81,7 @@ def taught():
 
 async def test_a_run_that_was_carried_out_teaches_what_it_did(runs, sealer, upstream):
     async with runs as carried:
-        started = await carried.start(
-            ADMIN, workflow(), intent="Find things and get them all", options=RunOptions()
-        )
+        started = await carried.start(ADMIN, workflow(), intent="Find things and get them all")
         view = await ended(carried, started.run)
     assert view.status == "partial_success"
     await run_in_database_thread(contributor, user=ADMIN.user)
@@ -111,7 +111,9 @@ async def test_a_run_that_was_carried_out_teaches_what_it_did(runs, sealer, upst
 async def test_a_run_that_was_aborted_teaches_what_was_answered_before(runs, sealer):
     options = RunOptions(per_layer_validation=True)
     async with runs as carried:
-        started = await carried.start(ADMIN, workflow(), intent="Find things", options=options)
+        started = await carried.start(
+            ADMIN, replace(workflow(), options=options), intent="Find things"
+        )
         await ended(carried, started.run)
         await carried.control(ADMIN, started.run, Action.ABORT)
         view = await carried.load_view(ADMIN, started.run)
@@ -131,9 +133,7 @@ async def test_runs_of_a_process_that_remembers_nothing_teach_nothing(
     )
     given = means(home, sealer, upstream, catalogue=lambda: known, runs_teach=False)
     async with process(given) as carried:
-        started = await carried.start(
-            ADMIN, workflow(), intent="Find things and get them all", options=RunOptions()
-        )
+        started = await carried.start(ADMIN, workflow(), intent="Find things and get them all")
         await ended(carried, started.run)
     assert await run_in_database_thread(_load_unlearned) == []
     await run_in_database_thread(contributor, user=ADMIN.user)

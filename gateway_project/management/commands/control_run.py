@@ -172,7 +172,7 @@ def _load_replan(view: RunView, name: str | None) -> Any:
     new = run_plan.plan_replan(
         view, read_workflow(name), caller=whose, catalogue=catalogue.load_catalogue()
     )
-    return parse.dump(new.workflow)
+    return parse.dump(new.replacement)
 
 
 def _send_command(caller: Caller, run: UUID, steering: RunControl, sealer: Sealer) -> str:

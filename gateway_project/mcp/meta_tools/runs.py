@@ -300,11 +300,10 @@ async def _control_run(request: ClientRequest, args: Mapping[str, Any]) -> Serve
         watch = make_watcher(request.effects.runs, request.caller, turn.progress)
         controlled = await flow.control_run(request.effects, request.caller, control, watch=watch)
         view = await run_replies.ask_until_settled(
-            request, turn, controlled.view, wait_s=control.wait_s
+            request, turn, controlled, wait_s=control.wait_s
         )
-        return await run_replies.build_run_reply(
-            request, view, merged=controlled.merged, turn=turn
-        )
+        view = replace(view, replanned=controlled.replanned)
+        return await run_replies.build_run_reply(request, view, turn=turn)
 
     return await run_replies.conclude_call(request, CONTROL_RUN.name, operation)
 

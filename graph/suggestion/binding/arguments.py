@@ -107,10 +107,10 @@ def split_joined(
 
     Example:
         >>> from graph.suggestion.binding.schemas import load_schema
-        >>> from graph.suggestion.binding.steps import BindTool
+        >>> from graph.suggestion.binding.tasks import WorkflowTool
         >>> from graph.suggestion.binding.values import extract_values
         >>> schema = {"properties": {"owner": {"type": "string"}, "repo": {"type": "string"}}}
-        >>> tool = BindTool(pk=1, tool="a:b", name="b", input_schema=schema)
+        >>> tool = WorkflowTool(pk=1, tool="a:b", name="b", input_schema=schema)
         >>> both = load_schema(tool).parameters.values()
         >>> found = split_joined(both, {"repo": extract_values("acme/web")[0]})
         >>> {name: one.text for name, one in found.items()}

@@ -21,12 +21,11 @@ from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter, load
 from graph.suggestion.binding.settle import settle_step
 from graph.suggestion.binding.shared_values import SharedValues
 from graph.suggestion.binding.statements import ParameterRow, bind_statements
-from graph.suggestion.binding.steps import (
+from graph.suggestion.binding.tasks import (
     BindingSource,
-    BindingStep,
     BoundArgument,
-    BoundStep,
     FeedLookup,
+    SuggestedTask,
     find_no_feeds,
 )
 from graph.suggestion.binding.vocabulary import normalize_words
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
 
 
 def bind_arguments(
-    steps: Sequence[BindingStep],
+    steps: Sequence[SuggestedTask],
     *,
     reading: IntentReading,
     parameters: Mapping[str, Any] | None = None,
     knowledge: BindingKnowledge = EMPTY_KNOWLEDGE,
     feeds: FeedLookup = find_no_feeds,
     read: ReadStatements | None = None,
-) -> tuple[BoundStep, ...]:
+) -> tuple[SuggestedTask, ...]:
     """Bind the arguments of tasks from all sources.
 
     Sources in order of precedence: the caller's parameters; values stated in the intent, unless
@@ -83,7 +82,7 @@ def bind_arguments(
         search.apply_other_sources(position)
     return tuple(
         settle_step(
-            step,
+            replace(step, is_denied=search.guard.orders[position] is Order.DENIED),
             schema,
             found=search.found_arguments[position],
             ambiguous=search.ambiguous_references[position],
@@ -96,7 +95,7 @@ def bind_arguments(
 class _BindingSearch:
     """State of the search: arguments found so far, by position of the step and parameter name."""
 
-    steps: Sequence[BindingStep]
+    steps: Sequence[SuggestedTask]
     reading: IntentReading
     knowledge: BindingKnowledge
     feeds: FeedLookup
@@ -155,7 +154,7 @@ class _BindingSearch:
                 self.found_arguments[position][name] = argument
                 self.habits.pop((position, name), None)
 
-    def _place(self, step: BindingStep) -> BindingStep:
+    def _place(self, step: SuggestedTask) -> SuggestedTask:
         """Return a step with the only clause that shares most words with its tool's name.
 
         So the values of several tasks whose requests are unknown are told apart.

@@ -25,7 +25,7 @@ from graph.suggestion.binding.vocabulary import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep, BindTool, BoundArgument
+    from graph.suggestion.binding.tasks import BoundArgument, SuggestedTask, WorkflowTool
 
 _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
 _PRONOUN: Final = re.compile(
@@ -98,7 +98,7 @@ def says_there(text: str, start: int, end: int) -> bool:
     return any(_is_reference(text, start, match) for match in _THERE.finditer(text, start, end))
 
 
-def refers_back(text: str, step: BindingStep, parameter: ToolParameter) -> bool:
+def refers_back(text: str, step: SuggestedTask, parameter: ToolParameter) -> bool:
     """Whether a step's request refers to what an earlier one is about, and does not exclude it.
 
     "That file" refers to no issue; a tool that only reads may take it for one.
@@ -114,7 +114,7 @@ def refers_back(text: str, step: BindingStep, parameter: ToolParameter) -> bool:
     )
 
 
-def _list_nouns(step: BindingStep, parameter: ToolParameter) -> Words:
+def _list_nouns(step: SuggestedTask, parameter: ToolParameter) -> Words:
     """Return words for what a parameter of a step's tool takes."""
     files = _FILE_NOUNS if parameter.name_words & PATH_WORDS else frozenset[str]()
     return parameter.name_words | normalize_words(split_raw_name(step.tool.name)) | files
@@ -178,7 +178,7 @@ def leaves_scope_open(
 
 def is_fully_read(
     part: str,
-    tool: BindTool,
+    tool: WorkflowTool,
     parameter: ToolParameter,
     *,
     bound: Sequence[tuple[int, int]],

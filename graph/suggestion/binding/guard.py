@@ -39,7 +39,7 @@ from graph.suggestion.intent.orders import Order
 if TYPE_CHECKING:
     from graph.suggestion.binding.knowledge import BindingKnowledge
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep, BoundArgument
+    from graph.suggestion.binding.tasks import BoundArgument, SuggestedTask
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
 
@@ -74,7 +74,7 @@ class BindingGuard:
         unordered: Of each task, the spans of requests of which it may take nothing.
     """
 
-    steps: Sequence[BindingStep]
+    steps: Sequence[SuggestedTask]
     text: str
     knowledge: BindingKnowledge
     protected_spans: Sequence[tuple[int, int]]
@@ -138,7 +138,7 @@ class BindingGuard:
             or ANOTHER_BEFORE.search(self.text, first, stated.start) is not None
         )
 
-    def _precedes_order(self, step: BindingStep, stated: StatedValue) -> bool:
+    def _precedes_order(self, step: SuggestedTask, stated: StatedValue) -> bool:
         """Whether a tool is named only after a value and a conjunction.
 
         Example: "Read /etc/hosts and delete the old log".
@@ -165,7 +165,7 @@ class BindingGuard:
 
 
 def make_guard(
-    steps: Sequence[BindingStep], *, reading: IntentReading, knowledge: BindingKnowledge
+    steps: Sequence[SuggestedTask], *, reading: IntentReading, knowledge: BindingKnowledge
 ) -> BindingGuard:
     """Read what an intent protects, and what its tools may not take.
 
@@ -188,13 +188,13 @@ def _touches(stated: StatedValue, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start < stated.end and stated.start < end for start, end in spans)
 
 
-def _names_one(step: BindingStep, parameter: ToolParameter) -> bool:
+def _names_one(step: SuggestedTask, parameter: ToolParameter) -> bool:
     """Whether a parameter names one thing: an identifier, or `issue_number` of `close_issue`."""
     of_tool = parameter.name_words & normalize_words(split_raw_name(step.tool.name))
     return parameter.is_identifier or bool(of_tool and parameter.name_words & _NUMBER_WORDS)
 
 
-def _names_tool(step: BindingStep, stated: StatedValue) -> bool:
+def _names_tool(step: SuggestedTask, stated: StatedValue) -> bool:
     """Whether a value is only what the tool is called after: "pod" of `delete_pod`."""
     words = normalize_words(_WORD.findall(stated.text.lower()))
     is_name = stated.kind in (ValueKind.WORD, ValueKind.PHRASE, ValueKind.NAME)

@@ -23,7 +23,7 @@ from tools.embed.stated_words import weigh_values
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
     from tools.embed.reader import Answer, MarkedWord, ReadStatements
 
 MAX_INSTANCES: Final = 5
@@ -40,7 +40,7 @@ MIN_RIVAL_RATIO: Final = 0.5
 
 
 def count_instances(
-    steps: Sequence[BindingStep], *, text: str, read: ReadStatements
+    steps: Sequence[SuggestedTask], *, text: str, read: ReadStatements
 ) -> dict[str, int]:
     """Return, by step id, the number of tasks its tool must become, at least 1.
 
@@ -101,7 +101,7 @@ def find_listed(
 
 
 def _ask_required(
-    step: BindingStep, text: str, read: ReadStatements
+    step: SuggestedTask, text: str, read: ReadStatements
 ) -> Iterator[tuple[ToolParameter, Answer]]:
     """Yield what the intent states for the parameters without which a tool cannot be called."""
     parameters = load_schema(step.tool).parameters
@@ -114,7 +114,7 @@ def _ask_required(
     yield from zip(required, answers, strict=True)
 
 
-def _may_repeat(step: BindingStep, parameter: ToolParameter) -> bool:
+def _may_repeat(step: SuggestedTask, parameter: ToolParameter) -> bool:
     """Whether a tool's tasks would not all act on the same target: two texts for one file."""
     return step.is_read_only or not any(
         one.is_required and one is not parameter and not one.name_words.isdisjoint(TARGET_WORDS)

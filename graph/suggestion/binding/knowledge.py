@@ -19,13 +19,13 @@ from gateway_project.foundation.references import (
 from graph.data_flow.words import split_raw_name
 from graph.suggestion.binding.schemas import ToolParameter, load_schema
 from graph.suggestion.binding.secrets import is_learnable
-from graph.suggestion.binding.steps import BindingSource, BoundArgument
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument
 from graph.suggestion.binding.values import extract_values, is_same_value, normalize_value
 from graph.suggestion.binding.vocabulary import DESTRUCTIVE_WORDS, normalize_words
 
 if TYPE_CHECKING:
     from graph.patterns import RunTask
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
 
 ParameterKey = tuple[int, str]
@@ -152,7 +152,7 @@ EMPTY_KNOWLEDGE: Final = BindingKnowledge()
 
 
 def observe_arguments(
-    tasks: Sequence[RunTask], *, reading: IntentReading, tools: Mapping[int, BindTool]
+    tasks: Sequence[RunTask], *, reading: IntentReading, tools: Mapping[int, WorkflowTool]
 ) -> tuple[ObservedBinding, ...]:
     """Determine the origin of every argument of a finished run.
 
@@ -286,9 +286,9 @@ def is_identifying(parameter: ToolParameter, value: object) -> bool:
 
     Example:
         >>> from graph.suggestion.binding.schemas import load_schema
-        >>> from graph.suggestion.binding.steps import BindTool
+        >>> from graph.suggestion.binding.tasks import WorkflowTool
         >>> schema = {"properties": {"unit": {"type": "string"}, "booking_id": {}}}
-        >>> tool = BindTool(pk=1, tool="s:t", name="t", input_schema=schema)
+        >>> tool = WorkflowTool(pk=1, tool="s:t", name="t", input_schema=schema)
         >>> parameters = load_schema(tool).parameters
         >>> [is_identifying(parameters["unit"], value) for value in ("metric", "BK-4711", 7)]
         [False, True, False]
@@ -316,7 +316,7 @@ def is_destructive_name(name: str) -> bool:
 
 
 def habitual_value(
-    tool: BindTool, parameter: ToolParameter, knowledge: BindingKnowledge
+    tool: WorkflowTool, parameter: ToolParameter, knowledge: BindingKnowledge
 ) -> BoundArgument | None:
     """Return the usual value of a parameter that intents mostly do not state.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.binding.values import StatedValue
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.intent.requests import StatedRequest
@@ -148,7 +148,7 @@ _ANOTHER_AFTER: Final = re.compile(
 )
 
 
-def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
+def read_task_order(step: SuggestedTask, reading: IntentReading) -> Order:
     """Tell whether an intent orders a task.
 
     What may destroy something, or is hard to take back, needs a plain order; nothing else does.
@@ -178,13 +178,13 @@ def read_task_order(step: BindingStep, reading: IntentReading) -> Order:
     return next(one for one in Order if one in orders)
 
 
-def is_grave(step: BindingStep) -> bool:
+def is_grave(step: SuggestedTask) -> bool:
     """Whether a tool may destroy something, or its effects are hard to take back."""
     return may_destroy(step) or not _GRAVE.isdisjoint(split_raw_name(step.tool.name)[:1])
 
 
 def _iterate_requests(
-    step: BindingStep, reading: IntentReading
+    step: SuggestedTask, reading: IntentReading
 ) -> Iterator[tuple[int, StatedRequest]]:
     """Yield the requests that may ask for a step with their starts, sentence by sentence."""
     first, last = step.request or (0, len(reading.text))
@@ -195,7 +195,7 @@ def _iterate_requests(
             yield first + sentence.start + one.start, one
 
 
-def find_unordered(step: BindingStep, reading: IntentReading) -> list[tuple[int, int]]:
+def find_unordered(step: SuggestedTask, reading: IntentReading) -> list[tuple[int, int]]:
     """Return the spans of the requests that order nothing of a task that may change something."""
     if not _needs_order(step):
         return []
@@ -206,14 +206,14 @@ def find_unordered(step: BindingStep, reading: IntentReading) -> list[tuple[int,
     ]
 
 
-def _needs_order(step: BindingStep) -> bool:
+def _needs_order(step: SuggestedTask) -> bool:
     """Whether a tool changes something, and nobody calls it to be told something."""
     is_asked = not _ASKED.isdisjoint(split_raw_name(step.tool.name)) and not may_destroy(step)
     return not step.is_read_only and _may_change(step) and not is_asked
 
 
 def _is_denied(
-    step: BindingStep, request: StatedRequest, start: int, reading: IntentReading
+    step: SuggestedTask, request: StatedRequest, start: int, reading: IntentReading
 ) -> bool:
     """Whether a request waits, quotes, forbids, asks or reports what a step does."""
     names, words = ({*split_raw_name(name)} for name in (step.tool.name, step.tool.tool))
@@ -225,7 +225,7 @@ def _is_denied(
 
 
 def is_ordered(
-    step: BindingStep, parameter: ToolParameter, value: StatedValue, *, part: str, start: int
+    step: SuggestedTask, parameter: ToolParameter, value: StatedValue, *, part: str, start: int
 ) -> bool:
     """Whether a tool may take a value from a request, by what it does and how it is asked.
 
@@ -272,7 +272,7 @@ def _read_place(value: StatedValue, part: str, *, start: int, begin: int) -> _Pl
     )
 
 
-def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bool:
+def _is_object(step: SuggestedTask, parameter: ToolParameter, place: _Place) -> bool:
     """Whether a tool that may change something acts on, or takes, what is stated at a place."""
     if _is_other_end(step, parameter, place):
         return False
@@ -286,7 +286,7 @@ def _is_object(step: BindingStep, parameter: ToolParameter, place: _Place) -> bo
     return place.before.isdisjoint(_RELATION) and not place.is_of_another
 
 
-def _is_other_end(step: BindingStep, parameter: ToolParameter, place: _Place) -> bool:
+def _is_other_end(step: SuggestedTask, parameter: ToolParameter, place: _Place) -> bool:
     """Whether a value is where something goes and the parameter where it comes from, or so."""
     gives = bool(parameter.name_words & _GIVING)
     takes = bool(parameter.name_words & _TAKING)
@@ -297,17 +297,17 @@ def _is_other_end(step: BindingStep, parameter: ToolParameter, place: _Place) ->
     )
 
 
-def _removes(step: BindingStep) -> bool:
+def _removes(step: SuggestedTask) -> bool:
     """Whether a tool may do more harm than to put something in the place of something else."""
     words = normalize_words(split_raw_name(step.tool.name)) & DESTRUCTIVE_WORDS
     return not words <= _PUTTING if words else step.tool.is_destructive
 
 
-def _may_change(step: BindingStep) -> bool:
+def _may_change(step: SuggestedTask) -> bool:
     return may_destroy(step) or may_change(step.tool.name)
 
 
-def _find_begin(step: BindingStep, part: str) -> int | None:
+def _find_begin(step: SuggestedTask, part: str) -> int | None:
     """Return where the order of a part begins; None if it is none."""
     begin, is_polite = _find_order(part)
     words = frozenset(split_raw_name(step.tool.name))

@@ -14,7 +14,7 @@ from graph.suggestion.binding.schemas import ArgumentSchema, load_schema
 from tools.foreign_text import quote_foreign
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
 
 ParameterPlace = tuple[str, str]
 """A step's id and the name of one of its parameters."""
@@ -43,7 +43,7 @@ class ParameterError(UserError, ValueError):
 
 
 def place_parameters(
-    steps: Sequence[BindingStep], parameters: Mapping[str, Any]
+    steps: Sequence[SuggestedTask], parameters: Mapping[str, Any]
 ) -> PlacedParameters:
     """Assign each parameter to the steps that take it.
 
@@ -83,7 +83,9 @@ def _require_flat(key: str, value: Any) -> None:
         )
 
 
-def warn_unplaced(steps: Sequence[BindingStep], parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def warn_unplaced(
+    steps: Sequence[SuggestedTask], parameters: Mapping[str, Any]
+) -> tuple[str, ...]:
     """Return a warning for each parameter that no step takes."""
     schemas = {step.id: load_schema(step.tool) for step in steps}
     all_names = dict.fromkeys(
@@ -99,7 +101,7 @@ def warn_unplaced(steps: Sequence[BindingStep], parameters: Mapping[str, Any]) -
 
 
 def _find_places(
-    steps: Sequence[BindingStep], schemas: Mapping[str, ArgumentSchema], key: str
+    steps: Sequence[SuggestedTask], schemas: Mapping[str, ArgumentSchema], key: str
 ) -> tuple[list[ParameterPlace], bool]:
     """Return the fields that match a parameter, and whether it addresses them explicitly."""
     exact = [(step.id, key) for step in steps if key in _parameter_names(schemas[step.id])]
@@ -119,7 +121,7 @@ def _find_places(
     return matching, False
 
 
-def _addressed_names(step: BindingStep, key: str) -> list[str]:
+def _addressed_names(step: SuggestedTask, key: str) -> list[str]:
     """Return the parameter name after the prefix of a step or tool; empty without a prefix."""
     for owner in (step.id, step.tool.tool, step.tool.name):
         if key.startswith(f"{owner}.") and len(key) > len(owner) + 1:

@@ -17,7 +17,7 @@ from graph.suggestion.binding.vocabulary import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
 
 _REPLACING_WORDS: Final = normalize_words(["put", "update", "set", "save", "create", "edit"])
 ANOTHER_BEFORE: Final = re.compile(
@@ -39,29 +39,29 @@ _BEFORE_OUTPUT: Final = re.compile(
 """Before the path of what a tool writes: "split a.pdf into b.pdf", "save the chart report.png"."""
 
 
-def is_destructive_name(step: BindingStep) -> bool:
+def is_destructive_name(step: SuggestedTask) -> bool:
     """Whether a tool's name says that it may delete or overwrite something."""
     return not normalize_words(split_raw_name(step.tool.name)).isdisjoint(DESTRUCTIVE_WORDS)
 
 
-def may_destroy(step: BindingStep) -> bool:
+def may_destroy(step: SuggestedTask) -> bool:
     """Whether a tool's hints or its name say that it may delete or overwrite something."""
     return step.tool.is_destructive or is_destructive_name(step)
 
 
-def may_replace(step: BindingStep) -> bool:
+def may_replace(step: SuggestedTask) -> bool:
     """Whether a tool may also put something in the place of what a file holds."""
     words = normalize_words(split_raw_name(step.tool.name))
     return may_destroy(step) or not words.isdisjoint(_REPLACING_WORDS)
 
 
-def is_workspace_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
+def is_workspace_parameter(step: SuggestedTask, parameter: ToolParameter) -> bool:
     """Whether a parameter names where a tool works, not what it acts on."""
     acts_on = normalize_words(split_raw_name(step.tool.name)) & WORKSPACE_WORDS
     return bool(parameter.name_words & WORKSPACE_WORDS) and not acts_on
 
 
-def is_scope_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
+def is_scope_parameter(step: SuggestedTask, parameter: ToolParameter) -> bool:
     """Whether a parameter names what a tool works in, such as a namespace or an account.
 
     An account from which a tool pays or sends is what it acts on.
@@ -76,7 +76,7 @@ def is_scope_parameter(step: BindingStep, parameter: ToolParameter) -> bool:
     )
 
 
-def may_be_output(step: BindingStep, parameter: ToolParameter, *, text: str, start: int) -> bool:
+def may_be_output(step: SuggestedTask, parameter: ToolParameter, *, text: str, start: int) -> bool:
     """Whether a parameter may take a stated path: the path of an output, only if so stated.
 
     "Split contract.pdf into pages" must not write to contract.pdf.

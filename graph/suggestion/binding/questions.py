@@ -9,7 +9,7 @@ from tools.embed.reader import Question
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
 
 MAX_MEMBERS: Final = 16
 """Members of an enumeration that are asked about; the first ones."""
@@ -23,13 +23,14 @@ def list_members(parameter: ToolParameter) -> tuple[Any, ...]:
     return (True, False) if parameter.is_boolean else parameter.members[:MAX_MEMBERS]
 
 
-def ask_about(tool: BindTool, parameter: ToolParameter) -> Question:
+def ask_about(tool: WorkflowTool, parameter: ToolParameter) -> Question:
     """Return the question whether a text states a parameter of a tool.
 
     Example:
         >>> from graph.suggestion.binding.schemas import load_schema
-        >>> from graph.suggestion.binding.steps import BindTool
-        >>> tool = BindTool(pk=1, tool="a:get_tide", name="get_tide", description="Get the tide",
+        >>> from graph.suggestion.binding.tasks import WorkflowTool
+        >>> tool = WorkflowTool(
+        ...     pk=1, tool="a:get_tide", name="get_tide", description="Get the tide",
         ...     input_schema={"type": "object", "properties": {"unit": {"enum": ["m", "ft"]}}})
         >>> ask_about(tool, load_schema(tool).parameters["unit"]).text
         'unit (string: m, ft) | get tide: Get the tide'

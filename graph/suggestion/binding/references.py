@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.references import make_reference
 from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE, BindingKnowledge
-from graph.suggestion.binding.steps import (
+from graph.suggestion.binding.tasks import (
     MIN_REQUIRED_PROBABILITY,
     BindingSource,
     BoundArgument,
@@ -18,7 +18,7 @@ from graph.suggestion.binding.vocabulary import PREPOSITIONS
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
     from graph.suggestion.binding.values import StatedValue
 
 MIN_HABIT_SHARE = 0.5
@@ -67,7 +67,7 @@ class BindingHabit:
 
 
 def find_habit(
-    steps: Sequence[BindingStep],
+    steps: Sequence[SuggestedTask],
     position: int,
     parameter: ToolParameter,
     knowledge: BindingKnowledge,
@@ -95,7 +95,7 @@ def find_habit(
 
 
 def apply_habit(
-    steps: Sequence[BindingStep],
+    steps: Sequence[SuggestedTask],
     position: int,
     *,
     parameter: ToolParameter,
@@ -123,7 +123,7 @@ def apply_habit(
 
 
 def _choose_source_step(
-    steps: Sequence[BindingStep],
+    steps: Sequence[SuggestedTask],
     position: int,
     producers: list[int],
     parameter: ToolParameter,
@@ -164,7 +164,7 @@ class _SourceField:
 
 
 def find_data_flow_reference(
-    steps: Sequence[BindingStep],
+    steps: Sequence[SuggestedTask],
     position: int,
     *,
     parameter: ToolParameter,
@@ -197,7 +197,7 @@ def find_data_flow_reference(
 
 
 def _find_source_fields(
-    steps: Sequence[BindingStep], position: int, parameter: ToolParameter, feeds: FeedLookup
+    steps: Sequence[SuggestedTask], position: int, parameter: ToolParameter, feeds: FeedLookup
 ) -> list[_SourceField]:
     consumer = steps[position].tool.pk
     return [
@@ -210,7 +210,11 @@ def _find_source_fields(
 
 
 def _reference_to_field(
-    producer: BindingStep, output: str, confidence: float, parameter: ToolParameter, enough: float
+    producer: SuggestedTask,
+    output: str,
+    confidence: float,
+    parameter: ToolParameter,
+    enough: float,
 ) -> BoundArgument | AmbiguousReference:
     steps = output.split("/")
     is_any = ANY_ITEM in steps

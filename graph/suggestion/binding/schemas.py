@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gateway_project.foundation import canonical, schema_normalise
 from graph.data_flow.words import split_name, split_raw_name
-from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.binding.tasks import WorkflowTool
 from graph.suggestion.binding.vocabulary import (
     CARD_PHRASES,
     IDENTIFIER_ENDINGS,
@@ -139,7 +139,7 @@ _schema_cache: OrderedDict[str, ArgumentSchema] = OrderedDict()
 _schema_cache_lock = threading.Lock()
 
 
-def load_schema(tool: BindTool) -> ArgumentSchema:
+def load_schema(tool: WorkflowTool) -> ArgumentSchema:
     """Return a tool's argument schema, cached."""
     key = f"binding:{tool.definition_hash or _digest(tool.input_schema, tool.description)}"
     with _schema_cache_lock:

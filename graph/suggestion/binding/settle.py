@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_project.foundation import canonical
@@ -12,19 +13,13 @@ from graph.suggestion.binding import parameters
 from graph.suggestion.binding.knowledge import is_too_long_to_reuse
 from graph.suggestion.binding.references import AmbiguousReference
 from graph.suggestion.binding.schemas import ArgumentSchema, root_parameter
-from graph.suggestion.binding.steps import (
-    Binding,
-    BindingSource,
-    BoundArgument,
-    BoundStep,
-    MissingArgument,
-)
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument, MissingArgument
 from graph.suggestion.binding.vocabulary import SETTING_WORDS, TARGET_WORDS, normalize_words
 
 if TYPE_CHECKING:
     from gateway_project.foundation.schema import ArgumentProblem
     from graph.suggestion.binding.schemas import ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
 
 MAX_VALIDATION_ROUNDS = 4
 """Limit of validation rounds, each after removing invalid arguments."""
@@ -45,12 +40,12 @@ _TYPE_NAMES: Final = {
 
 
 def settle_step(
-    step: BindingStep,
+    step: SuggestedTask,
     schema: ArgumentSchema,
     *,
     found: Mapping[str, BoundArgument],
     ambiguous: Mapping[str, AmbiguousReference],
-) -> BoundStep:
+) -> SuggestedTask:
     """Return a step with the arguments that its schema accepts.
 
     Invalid arguments are removed, except the caller's; required ones then missing are listed as
@@ -67,16 +62,16 @@ def settle_step(
         problems = _find_problems(schema, kept)
     order = [*(schema.root.get("properties") or {}), *kept]
     names = [name for name in dict.fromkeys(order) if name in kept]
-    references = dict.fromkeys(kept[name].source_step for name in names if kept[name].source_step)
+    references = {one.source_step for one in kept.values()}
     waited_for = dict.fromkeys(one for other in ambiguous.values() for one in other.steps)
-    return BoundStep(
-        id=step.id,
-        arguments={name: kept[name].to_argument() for name in names},
-        bindings=tuple(_to_binding(name, kept[name]) for name in names),
+    return replace(
+        step,
+        bindings={
+            name: replace(kept[name], confidence=round(kept[name].confidence, 4)) for name in names
+        },
         needs_input=_list_missing(
             step, schema, problems, ambiguous=ambiguous, found=found, kept=kept
         ),
-        references=tuple(references),
         wait_for=tuple(one for one in waited_for if one not in references),
     )
 
@@ -86,15 +81,6 @@ def _is_valid_literal(schema: ArgumentSchema, name: str, found: BoundArgument) -
     if found.source_step or found.source is BindingSource.USER:
         return True
     return not parameters.find_problem(schema, name, found.value)
-
-
-def _to_binding(name: str, found: BoundArgument) -> Binding:
-    return Binding(
-        pointer=f"/{canonical.escape_token(name)}",
-        source=found.source,
-        evidence=found.evidence,
-        confidence=round(found.confidence, 4),
-    )
 
 
 def _find_problems(
@@ -136,7 +122,7 @@ def _select_invalid(
 
 
 def _list_missing(
-    step: BindingStep,
+    step: SuggestedTask,
     schema: ArgumentSchema,
     problems: Sequence[ArgumentProblem],
     *,
@@ -154,7 +140,7 @@ def _list_missing(
     names = [name for name in dict.fromkeys(order) if name in by_name]
     if not names and (unstated := _list_unstated_changes(step, schema, kept)):
         reason = f"nothing says what to change: pass one of {', '.join(unstated)}"
-        return (MissingArgument(pointer="", name="", description="", schema={}, reason=reason),)
+        return (MissingArgument(pointer="", description="", schema={}, reason=reason),)
     described = [
         _make_missing_argument(
             name, schema, by_name[name], _explain_missing(step, schema, name, ambiguous, found)
@@ -165,7 +151,7 @@ def _list_missing(
 
 
 def _list_unstated_changes(
-    step: BindingStep, schema: ArgumentSchema, kept: Mapping[str, BoundArgument]
+    step: SuggestedTask, schema: ArgumentSchema, kept: Mapping[str, BoundArgument]
 ) -> list[str]:
     """Return the optional parameters of a change of which none is known, but at most its target.
 
@@ -193,11 +179,11 @@ def _summarize_rest(names: Sequence[str]) -> Iterator[MissingArgument]:
         shown = ", ".join(name[:MAX_NAME_CHARS] for name in names[:MAX_NAMED_MEMBERS])
         cut = ", …" if len(names) > MAX_NAMED_MEMBERS else ""
         reason = f"and {len(names)} more required arguments are missing: {shown}{cut}"
-        yield MissingArgument(pointer="", name="", description="", schema={}, reason=reason)
+        yield MissingArgument(pointer="", description="", schema={}, reason=reason)
 
 
 def _explain_missing(
-    step: BindingStep,
+    step: SuggestedTask,
     schema: ArgumentSchema,
     name: str,
     ambiguous: Mapping[str, AmbiguousReference],
@@ -227,7 +213,6 @@ def _make_missing_argument(
     part: Any = (schema.root.get("properties") or {}).get(name, {}) if name else schema.root
     return MissingArgument(
         pointer=f"/{canonical.escape_token(name)}" if name else "",
-        name=name,
         description=parameter.description if parameter else "",
         schema=part if isinstance(part, Mapping) else {},
         reason=reason or problem.message,

@@ -15,7 +15,7 @@ from graph.suggestion.intent.orders import Order
 if TYPE_CHECKING:
     from graph.suggestion.binding.guard import BindingGuard
     from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
-    from graph.suggestion.binding.steps import BindingStep, BoundArgument
+    from graph.suggestion.binding.tasks import BoundArgument, SuggestedTask
 
 _PLACE_WORDS: Final = normalize_words(["city", "location", "place", "town", "timezone"])
 """Words of the names of parameters that take a place, or the time zone of one."""
@@ -35,7 +35,7 @@ class SharedValues:
         guard: Which values a step may take.
     """
 
-    steps: Sequence[BindingStep]
+    steps: Sequence[SuggestedTask]
     schemas: Sequence[ArgumentSchema]
     text: str
     found_arguments: Sequence[Mapping[str, BoundArgument]]
@@ -83,7 +83,7 @@ class SharedValues:
 
     def _iterate_namesakes(
         self, position: int, parameter: ToolParameter, *, others: int
-    ) -> Iterator[tuple[BindingStep, BoundArgument]]:
+    ) -> Iterator[tuple[SuggestedTask, BoundArgument]]:
         """Yield what steps of the same server take for a parameter of this name.
 
         Args:

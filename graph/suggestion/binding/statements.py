@@ -18,7 +18,7 @@ from graph.suggestion.binding.orders import is_grave, is_ordered
 from graph.suggestion.binding.protected_values import PROTECTING_PHRASE
 from graph.suggestion.binding.questions import ask_about, list_members
 from graph.suggestion.binding.schemas import spell_out
-from graph.suggestion.binding.steps import BindingSource, BoundArgument
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument
 from graph.suggestion.binding.value_patterns import PATTERNS, SECRET, SPACED_PATH, ValueKind
 from graph.suggestion.binding.values import StatedValue, extract_values, group_values
 from graph.suggestion.binding.vocabulary import PATH_WORDS, normalize_words
@@ -33,7 +33,7 @@ from tools.embed.stated_words import (
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.schemas import ArgumentSchema, ToolParameter
-    from graph.suggestion.binding.steps import BindingStep
+    from graph.suggestion.binding.tasks import SuggestedTask
     from tools.embed.embedder import Vectors
     from tools.embed.reader import Answer, MarkedWord, ReadStatements, Span
 
@@ -63,7 +63,7 @@ _NUMBER_KINDS: Final = frozenset({ValueKind.NUMBER, ValueKind.NUMBER_WORD})
 
 
 def bind_statements(
-    steps: Sequence[BindingStep],
+    steps: Sequence[SuggestedTask],
     schemas: Sequence[ArgumentSchema],
     *,
     text: str,
@@ -116,7 +116,7 @@ def bind_statements(
 
 
 def _take_turns(
-    step: BindingStep,
+    step: SuggestedTask,
     asked: Sequence[tuple[ToolParameter, Answer]],
     lists: Sequence[tuple[StatedValue, ...]],
     number: int,
@@ -163,7 +163,7 @@ class _Task:
         taken: That, what serves other parameters, and the parts of other tasks.
     """
 
-    step: BindingStep
+    step: SuggestedTask
     text: str
     is_lost: bool
     kept: Sequence[Span]

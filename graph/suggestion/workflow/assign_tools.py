@@ -16,11 +16,12 @@ from graph.suggestion.workflow.request_fit import measure_action, measure_readin
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.intent.requests import StatedRequest
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.ranking.request_scores import RequestCandidate
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestTool
+    from graph.suggestion.workflow.types import SuggestionContext
     from tools.embed.reader import ReadStatements
 
 ASKED_WEIGHTS: Final[Mapping[str, float]] = {"action": 0.48, "server_named": 1.8}
@@ -85,7 +86,7 @@ class ScoredTool:
         action: Agreement of the request's action with its name; see `measure_action`.
     """
 
-    tool: SuggestTool
+    tool: WorkflowTool
     score: float
     coverage: float
     action: float
@@ -207,7 +208,7 @@ def _sum_weighted(weights: Mapping[str, float], measures: Mapping[str, float]) -
     return sum(weight * measures[name] for name, weight in weights.items())
 
 
-def measure_asked(request: StatedRequest, tool: SuggestTool) -> dict[str, float]:
+def measure_asked(request: StatedRequest, tool: WorkflowTool) -> dict[str, float]:
     """Return how far a request asks for a tool's action and server, by `ASKED_WEIGHTS`."""
     return {
         "action": measure_action(request, tool.name),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graph import explain
 from graph.explain import DisplayNames, ToolPath
 from graph.relations import RelationKind
 from graph.suggestion.binding.parameters import warn_unplaced
-from graph.suggestion.binding.steps import BindingStep
 from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow import wording
 from graph.suggestion.workflow.assign_tools import plan_requests
@@ -30,11 +29,8 @@ from graph.suggestion.workflow.plan import (
 )
 from graph.suggestion.workflow.replace_deprecated import replace_deprecated
 from graph.suggestion.workflow.types import (
-    SuggestedTask,
     Suggestion,
-    SuggestionAlternative,
     SuggestionContext,
-    SuggestionRequest,
 )
 from graph.topology import Topology
 from tools.embed.reader import keep_answers
@@ -56,7 +52,11 @@ MIN_PATH_CONFIDENCE: Final = 0.25
 
 
 def build_workflow(
-    request: SuggestionRequest, ranking: Ranking, *, context: SuggestionContext
+    reading: IntentReading,
+    ranking: Ranking,
+    *,
+    context: SuggestionContext,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Suggestion:
     """Turn ranked sets of tools into a workflow with bound arguments.
 
@@ -64,9 +64,10 @@ def build_workflow(
     tools it requires, in the ranker's order as far as dependencies allow.
 
     Args:
-        request: The intent and the caller's parameters.
+        reading: The prepared intent.
         ranking: The sets of tools, from `graph.suggestion.ranking.rank.rank_tool_sets`.
         context: Tools, relations and values bound in past runs, as the caller may see them.
+        parameters: Values that the caller passes by name.
 
     Returns:
         The workflow; without tasks if no tool fits.
@@ -77,73 +78,70 @@ def build_workflow(
     """
     if context.read is not None:  # what is read to choose a tool is read to bind it, too
         context = replace(context, read=keep_answers(context.read))
-    plan = plan_requests(request.reading, ranking, context)
-    ranking, replaced_tools = replace_deprecated(
-        apply_plan(ranking, plan, request.reading), context
-    )
+    plan = plan_requests(reading, ranking, context)
+    ranking, replaced_tools = replace_deprecated(apply_plan(ranking, plan, reading), context)
     chosen = choose_set(ranking, context)
     is_unserved = serves_nothing(ranking, plan)
     if chosen is None or is_unserved:
-        alternatives = _list_alternatives(
-            ranking, None, context, plan=plan, reading=request.reading
-        )
+        alternatives = _list_alternatives(ranking, None, context, plan=plan, reading=reading)
         return _empty_suggestion(
-            request, ranking, context, alternatives=alternatives, is_unserved=is_unserved
+            reading, ranking, context, alternatives=alternatives, is_unserved=is_unserved
         )
     replacements = wording.write_exchanges(chosen, replaced_tools, context)
     chosen = replace(chosen, changes=(*replacements, *chosen.changes))
     located = locate_requests(plan, replaced_tools)
-    dag = arrange_tasks(chosen, request, ranking=ranking, context=context, requests=located)
-    conditions = find_conditions(request.reading.text)
+    dag = arrange_tasks(
+        chosen,
+        reading,
+        ranking=ranking,
+        context=context,
+        parameters=parameters,
+        requests=located,
+    )
+    conditions = find_conditions(reading.text)
     evidence = count_evidence(
         ranking, (tool for tool in chosen.tools if tool not in chosen.required_by)
     )
     named = {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)}
     is_known = is_known_workflow(chosen, ranking)
     uncovered = () if is_known else find_uncovered(plan, named, ranking)
-    unplaced = warn_unplaced(_to_binding_steps(dag.tasks, context), request.parameters)
+    unplaced = warn_unplaced(dag.tasks, parameters or {})
+    denied = [task for task in dag.tasks if task.is_denied]
     return Suggestion(
         tasks=dag.tasks,
-        order=tuple(task.id for task in dag.tasks),
-        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions, *dag.denied)),
+        confidence=limit_confidence(chosen.confidence, (*uncovered, *conditions, *denied)),
         ranked_set=chosen.ranked_set,
-        bindings={step.id: step.bindings for step in dag.bound_steps if step.bindings},
-        needs_input={step.id: step.needs_input for step in dag.bound_steps if step.needs_input},
         alternatives=_list_alternatives(
-            ranking, chosen.ranked_set, context, plan=plan, reading=request.reading
+            ranking, chosen.ranked_set, context, plan=plan, reading=reading
         ),
         evidence=evidence,
         paths=find_paths(context.topology, chosen.tools, lambda pk: display_id(context, pk)),
-        ignored_relations=dag.ignored_relations,
         explanation=wording.write_explanation(
-            chosen, dag, evidence, request=request, ranking=ranking, context=context
+            chosen, dag, evidence, reading=reading, ranking=ranking, context=context
         ),
         warnings=wording.write_warnings(
             chosen,
             dag,
-            request=request,
+            reading=reading,
             ranking=ranking,
             context=context,
             unplaced=(
-                *wording.write_conditions(
-                    conditions, dag.tasks, located, text=request.reading.text
-                ),
+                *wording.write_conditions(conditions, dag.tasks, located, text=reading.text),
                 *unplaced,
             ),
             uncovered=uncovered,
         ),
         uncovered=uncovered,
         conditions=tuple(words for _, words in conditions),
-        denied=dag.denied,
     )
 
 
 def _empty_suggestion(
-    request: SuggestionRequest,
+    reading: IntentReading,
     ranking: Ranking,
     context: SuggestionContext,
     *,
-    alternatives: tuple[SuggestionAlternative, ...],
+    alternatives: tuple[RankedSet, ...],
     is_unserved: bool,
 ) -> Suggestion:
     """Return a suggestion without tasks that names the nearest tools."""
@@ -152,7 +150,7 @@ def _empty_suggestion(
         evidence=count_evidence(ranking, ()),
         explanation=(NOTHING_FITS_MESSAGE, *wording.write_nearest(ranking, context)),
         warnings=(
-            *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
+            *(("only the beginning of the intent was read",) if reading.is_cut else ()),
             *((NOTHING_CLOSE_WARNING,) if is_unserved else ()),
         ),
     )
@@ -163,13 +161,6 @@ def list_ranked_tools(ranking: Ranking) -> tuple[int, ...]:
     return tuple(dict.fromkeys(tool for ranked in ranking.sets for tool in ranked.tools))
 
 
-def _to_binding_steps(
-    tasks: tuple[SuggestedTask, ...], context: SuggestionContext
-) -> list[BindingStep]:
-    found = ((task, context.find_tool(task.tool)) for task in tasks)
-    return [BindingStep(id=task.id, tool=tool) for task, tool in found if tool is not None]
-
-
 def _list_alternatives(
     ranking: Ranking,
     chosen: RankedSet | None,
@@ -177,7 +168,7 @@ def _list_alternatives(
     *,
     plan: Sequence[PlannedRequest],
     reading: IntentReading,
-) -> tuple[SuggestionAlternative, ...]:
+) -> tuple[RankedSet, ...]:
     """Return the other sets that could run, the most confident first.
 
     Sets with an unlikely destructive tool are left out, and so are those with one that serves no
@@ -199,10 +190,7 @@ def _list_alternatives(
     claimed = sum(ranked.confidence for ranked in found)
     left = 1.0 - (chosen.confidence if chosen is not None else 0.0)
     factor = min(1.0, left / claimed) if claimed else 1.0
-    return tuple(
-        SuggestionAlternative(tools=ranked.tools, confidence=ranked.confidence * factor)
-        for ranked in found
-    )
+    return tuple(replace(ranked, confidence=ranked.confidence * factor) for ranked in found)
 
 
 def _is_unasked(

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graph.algorithms.cycles import reduce_transitively
-from graph.relations import Relation, RelationKind
+from graph.relations import RelationKind
 from graph.suggestion.binding import bind, instances
 from graph.suggestion.binding.knowledge import EMPTY_KNOWLEDGE
-from graph.suggestion.binding.orders import read_task_order
-from graph.suggestion.binding.steps import BindingStep, BoundStep, FeedLookup, FieldPair
-from graph.suggestion.intent.orders import Order
+from graph.suggestion.binding.tasks import FeedLookup, FieldPair, SuggestedTask
 from graph.suggestion.workflow.order import order_tools
 from graph.suggestion.workflow.replace_deprecated import MAX_REPEATS
-from graph.suggestion.workflow.types import SuggestedTask
 from tools.embed.reader import read_nothing
 
 if TYPE_CHECKING:
+    from graph.suggestion.binding.tasks import WorkflowTool
+    from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
     from graph.suggestion.workflow.choose import ChosenTools
-    from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
+    from graph.suggestion.workflow.order import WorkflowDag
+    from graph.suggestion.workflow.types import SuggestionContext
     from tools.embed.reader import ReadStatements
 
 MAX_ID: Final = 40
@@ -32,33 +32,13 @@ MAX_ID: Final = 40
 _INVALID_ID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WorkflowDag:
-    """Tasks with bound arguments.
-
-    Attributes:
-        tasks: In an order in which they can run one after another.
-        bound_steps: The bound arguments of each task, in the same order.
-        ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
-        reordering_relations: Relations that corrected the ranker's order.
-        is_serial: Whether some tasks wait only because their tools may not be read-only.
-        denied: Ids of tasks that may change something, of which the intent only asks or tells.
-    """
-
-    tasks: tuple[SuggestedTask, ...]
-    bound_steps: tuple[BoundStep, ...]
-    ignored_relations: tuple[Relation, ...] = ()
-    reordering_relations: tuple[Relation, ...] = ()
-    is_serial: bool = False
-    denied: tuple[str, ...] = ()
-
-
 def arrange_tasks(
     chosen: ChosenTools,
-    request: SuggestionRequest,
+    reading: IntentReading,
     *,
     ranking: Ranking,
     context: SuggestionContext,
+    parameters: Mapping[str, Any] | None = None,
     requests: Mapping[int, tuple[int, int]] | None = None,
 ) -> WorkflowDag:
     """Create tasks for the chosen tools, bind their arguments and set their dependencies.
@@ -70,112 +50,84 @@ def arrange_tasks(
 
     Args:
         chosen: Tools in the ranker's order.
-        request: The intent and the caller's parameters.
+        reading: The prepared intent.
         ranking: Holds the clause that each tool answers.
         context: Tools, relations and values bound in past runs.
+        parameters: Values that the caller passes by name.
         requests: By tool, start and end of the part of the intent that asks for it; None: unknown.
 
     Raises:
         graph.suggestion.binding.parameters.ParameterError: If a parameter is of the wrong type.
     """
     read = context.read or read_nothing
-    tools = _repeat_tools(chosen, request, context=context, read=read)
+    tools = _repeat_tools(chosen, reading, context=context, read=read)
     order = order_tools(
         tools,
         context.topology.relations_among([tool.pk for tool in tools]),
         ranked=chosen.ranked_set,
         ranking=ranking,
-        reading=request.reading,
+        reading=reading,
     )
-    steps = _make_steps(order.tools, requests or {})
     bound = bind.bind_arguments(
-        steps,
-        reading=request.reading,
-        parameters=request.parameters,
+        _make_tasks(order.tools, requests or {}),
+        reading=reading,
+        parameters=parameters,
         knowledge=context.knowledge or EMPTY_KNOWLEDGE,
         feeds=find_feeds(context),
         read=read,
     )
-    place = {step.id: number for number, step in enumerate(steps)}
+    place = {task.id: number for number, task in enumerate(bound)}
     data_flow = {
-        (place[producer], place[step.id])
-        for step in bound
-        for producer in (*step.references, *step.wait_for)
+        (place[producer], place[task.id])
+        for task in bound
+        for producer in (*task.references, *task.wait_for)
     }
     serial = set(_serial_pairs(order.tools))
     dependencies = _build_dependencies(
         list(place), reduce_transitively(sorted(data_flow | order.dependencies | serial))
     )
-    tasks = tuple(
-        SuggestedTask(
-            id=step.id,
-            tool=tool.pk,
-            name=tool.tool,
-            arguments=step.arguments,
-            depends_on=dependencies[step.id],
-            is_required=tool.pk in chosen.required_by,
-        )
-        for step, tool in zip(bound, order.tools, strict=True)
-    )
-    return WorkflowDag(
-        tasks=tasks,
-        bound_steps=bound,
-        ignored_relations=order.ignored_relations,
-        reordering_relations=order.reordering_relations,
+    return replace(
+        order,
+        tasks=tuple(replace(task, depends_on=dependencies[task.id]) for task in bound),
         is_serial=bool(serial - data_flow - order.dependencies),
-        denied=tuple(
-            step.id for step in steps if read_task_order(step, request.reading) is Order.DENIED
-        ),
     )
 
 
 def _repeat_tools(
     chosen: ChosenTools,
-    request: SuggestionRequest,
+    reading: IntentReading,
     *,
     context: SuggestionContext,
     read: ReadStatements,
-) -> list[SuggestTool]:
+) -> list[WorkflowTool]:
     """Repeat tools for which the intent states several values.
 
     A tool that is required by another, or that the ranked set repeats already, stays as it is.
     """
     tools = [tool for pk in chosen.tools if (tool := context.find_tool(pk)) is not None]
     ranked_counts = Counter(tool.pk for tool in tools)
-    steps = [
-        make_step(str(tool.pk), tool)
+    tasks = [
+        SuggestedTask(id=str(tool.pk), tool=tool)
         for tool in tools
         if ranked_counts[tool.pk] == 1 and tool.pk not in chosen.required_by
     ]
-    counts = instances.count_instances(steps, text=request.reading.text, read=read)
+    counts = instances.count_instances(tasks, text=reading.text, read=read)
     return [tool for tool in tools for _ in range(min(counts.get(str(tool.pk), 1), MAX_REPEATS))]
 
 
-def _make_steps(
-    tools: Sequence[SuggestTool], requests: Mapping[int, tuple[int, int]]
-) -> list[BindingStep]:
-    """Make a step for each tool; only the one task of a tool has a request of its own."""
+def _make_tasks(
+    tools: Sequence[WorkflowTool], requests: Mapping[int, tuple[int, int]]
+) -> list[SuggestedTask]:
+    """Make a task for each tool; only the one task of a tool has a request of its own."""
     occurrences = Counter(tool.pk for tool in tools)
     return [
-        make_step(
-            task,
-            tool,
+        SuggestedTask(
+            id=task,
+            tool=tool,
             request=requests.get(tool.pk) if occurrences[tool.pk] == 1 else None,
         )
         for task, tool in zip(make_task_ids([tool.name for tool in tools]), tools, strict=True)
     ]
-
-
-def make_step(
-    task: str, tool: SuggestTool, *, request: tuple[int, int] | None = None
-) -> BindingStep:
-    """Return a task in the form that binding reads."""
-    return BindingStep(
-        id=task,
-        tool=tool,
-        is_read_only=tool.is_read_only,
-        request=request,
-    )
 
 
 def make_task_ids(names: Iterable[str]) -> list[str]:
@@ -199,7 +151,7 @@ def make_task_ids(names: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def _serial_pairs(tools: Sequence[SuggestTool]) -> Iterator[tuple[int, int]]:
+def _serial_pairs(tools: Sequence[WorkflowTool]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of positions whose order may matter: not both tools are read-only."""
     for first, then in combinations(range(len(tools)), 2):
         if not (tools[first].is_read_only and tools[then].is_read_only):

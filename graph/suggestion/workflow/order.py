@@ -26,9 +26,9 @@ from graph.suggestion.workflow.evidence import MIN_SIMILARITY
 
 if TYPE_CHECKING:
     from graph.algorithms.cycles import AcyclicGraph
+    from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet, Ranking
-    from graph.suggestion.workflow.types import SuggestTool
 
 ORDERING_KINDS: Final = frozenset({RelationKind.PROVIDES, RelationKind.PRECEDES})
 """Kinds that order tools unless something stronger objects."""
@@ -39,7 +39,7 @@ MIN_RUNS: Final = 3
 MIN_ORDER_SHARE: Final = 0.75
 """Share of such runs that must agree."""
 OWN_CLAUSE_SHARE: Final = 0.9
-"""Share from which a clause is taken to ask for a tool (see `BindingStep.clause_shares`)."""
+"""Share from which a clause is taken to ask for a tool (see `Ranking.clause_shares`)."""
 _SEQUENCE_WORD: Final = re.compile(
     r"\b(?:then|next|before|finally|lastly|afterwards?|subsequently|followed by|after that)\b"
     r"|\b(?:dann|danach|anschließend|luego|después)\b|然后|接着|随后|再",
@@ -48,31 +48,35 @@ _SEQUENCE_WORD: Final = re.compile(
 _FIRST_WORDS: Final = re.compile(r"\s*\S+(?:\s+\S+)?")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrderedTools:
-    """Tools in the order to run them.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WorkflowDag:
+    """Tools in the order to run them, then the tasks that call them.
 
     Attributes:
         tools: Each as often as it is to run.
         dependencies: Pairs of positions; the second must wait for the first.
         ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
         reordering_relations: Relations that corrected the order of the ranker.
+        tasks: Of each tool, with bound arguments.
+        is_serial: Whether some tasks wait only because their tools may not be read-only.
     """
 
-    tools: tuple[SuggestTool, ...]
+    tools: tuple[WorkflowTool, ...]
     dependencies: frozenset[tuple[int, int]]
-    ignored_relations: tuple[Relation, ...]
-    reordering_relations: tuple[Relation, ...]
+    ignored_relations: tuple[Relation, ...] = ()
+    reordering_relations: tuple[Relation, ...] = ()
+    tasks: tuple[SuggestedTask, ...] = ()
+    is_serial: bool = False
 
 
 def order_tools(
-    tools: Sequence[SuggestTool],
+    tools: Sequence[WorkflowTool],
     relations: Iterable[Relation],
     *,
     ranked: RankedSet,
     ranking: Ranking,
     reading: IntentReading,
-) -> OrderedTools:
+) -> WorkflowDag:
     """Order tools by dependencies, then by `ORDERING_KINDS`, then as the ranker did.
 
     Dependencies always count. Soft relations count from `MIN_CONFIDENCE`: those from people, files
@@ -106,7 +110,7 @@ def order_tools(
             reordering += [relation] if is_moved else []
     places = sort_topologically(range(len(tools)), order.arcs)
     place = {number: at for at, number in enumerate(places)}
-    return OrderedTools(
+    return WorkflowDag(
         tools=tuple(tools[number] for number in places),
         dependencies=frozenset((place[first], place[second]) for first, second in needs),
         ignored_relations=dependencies.dropped_relations,
@@ -124,7 +128,7 @@ def _is_soft(relation: Relation) -> bool:
 
 
 def _add_relation(
-    order: AcyclicGraph, relation: Relation, tools: Sequence[SuggestTool]
+    order: AcyclicGraph, relation: Relation, tools: Sequence[WorkflowTool]
 ) -> tuple[set[tuple[int, int]], bool]:
     """Add a relation to the order unless a stronger one forbids it.
 
@@ -142,7 +146,7 @@ def _add_relation(
 
 
 def _iterate_nearest_pairs(
-    earlier: int, later: int, tools: Sequence[SuggestTool]
+    earlier: int, later: int, tools: Sequence[WorkflowTool]
 ) -> Iterator[tuple[int, int]]:
     """Pair each position of the later tool with the nearest earlier one, else with the first."""
     firsts = [place for place, tool in enumerate(tools) if tool.pk == earlier]

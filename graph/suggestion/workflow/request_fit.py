@@ -14,7 +14,7 @@ from graph.suggestion.intent.requests import QUESTION_WORDS
 from tools.name_words import split_name_words
 
 if TYPE_CHECKING:
-    from graph.suggestion.binding.steps import BindTool
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.intent.requests import StatedRequest
     from tools.embed.reader import ReadStatements
 
@@ -131,7 +131,7 @@ def _find_asked_action(english: str, action: str) -> str:
     return "create" if _NEW_OBJECT.search(english) else action
 
 
-def measure_reading(request: StatedRequest, tool: BindTool, read: ReadStatements) -> Reading:
+def measure_reading(request: StatedRequest, tool: WorkflowTool, read: ReadStatements) -> Reading:
     """Return what a reader finds in a request for the parameters of a tool."""
     asked = [
         one for one in load_schema(tool).parameters.values() if one.takes_values or one.is_boolean

@@ -4,54 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from graph.suggestion.binding.steps import BindTool
 from graph.topology import Topology
 
 if TYPE_CHECKING:
     from graph.explain import ToolPath
     from graph.record import GraphMetric
-    from graph.relations import Relation
     from graph.suggestion.binding.knowledge import BindingKnowledge
-    from graph.suggestion.binding.steps import Binding, MissingArgument
-    from graph.suggestion.intent.reading import IntentReading
+    from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
     from graph.suggestion.ranking.rank import RankedSet
     from tools.embed.reader import ReadStatements
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuggestTool(BindTool):
-    """A tool as the suggestion reads it: what binding reads, and what one caller may do with it.
-
-    Made for each suggestion from a `tools.catalogue.CatalogueTool`, which everybody shares.
-
-    Attributes:
-        is_read_only: Whether its trusted server declares it read-only.
-        is_usable: Whether the caller may call it now.
-        obstacle: Why the caller may not; empty if no reason may be disclosed.
-        problem: Why its server is unreliable at the moment; empty if it is not.
-        alternative_ids: Ids of substitute tools, looked up if its server has a problem.
-    """
-
-    is_read_only: bool = False
-    is_usable: bool = True
-    obstacle: str = ""
-    problem: str = ""
-    alternative_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SuggestionRequest:
-    """A request for a workflow.
-
-    Attributes:
-        reading: The prepared intent.
-        parameters: Values that the caller passes by name.
-    """
-
-    reading: IntentReading
-    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,46 +30,12 @@ class SuggestionContext:
         unranked_reason: Why the tools were found by words alone; empty if they were ranked.
     """
 
-    find_tool: Callable[[int], SuggestTool | None]
+    find_tool: Callable[[int], WorkflowTool | None]
     topology: Topology = field(default_factory=Topology)
     metrics: Mapping[int, GraphMetric] = field(default_factory=dict)
     knowledge: BindingKnowledge | None = None
     read: ReadStatements | None = None
     unranked_reason: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuggestedTask:
-    """One call of a workflow.
-
-    Attributes:
-        id: Unique in the workflow.
-        tool: Primary key.
-        name: Canonical id of the tool.
-        arguments: Values, and references to the results of other tasks.
-        depends_on: Ids of the tasks that must finish first.
-        is_required: Whether it was added because a ranked tool requires it.
-    """
-
-    id: str
-    tool: int
-    name: str
-    arguments: Mapping[str, Any]
-    depends_on: tuple[str, ...] = ()
-    is_required: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuggestionAlternative:
-    """Another workflow that was considered.
-
-    Attributes:
-        tools: Primary keys in run order.
-        confidence: Probability that this is the right set of tools, in [0, 1].
-    """
-
-    tools: tuple[int, ...]
-    confidence: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,35 +72,32 @@ class Suggestion:
     """A workflow for an intent; without tasks where no tool fits.
 
     Attributes:
-        tasks: In an order in which they can run one after another.
-        order: Ids of all tasks in that order; `depends_on` holds what execution must wait for.
+        tasks: In an order in which they can run one after another; `depends_on` holds what
+            execution must wait for.
         confidence: Calibrated probability that the ranked tools are the right set, in [0, 1].
         ranked_set: The ranked set behind the tasks; None if no set was chosen.
-        bindings: Sources of the bound arguments, by task.
-        needs_input: Required arguments without a value, by task.
-        alternatives: Other sets, the likeliest first.
+        alternatives: Other sets that were considered, the likeliest first; all confidences
+            together, with its own, are at most 1.
         evidence: Counts of supporting past runs.
         paths: Paths between tools of the workflow, direct or through other tools.
-        ignored_relations: Dependencies that the order violates, each the weakest of a cycle.
         explanation: Reasons for this workflow, in short sentences.
         warnings: Caveats to know before running it.
         uncovered: Parts of the intent that ask for something no task does, verbatim.
         conditions: Words by which the intent makes a task depend on what cannot be checked.
-        denied: Ids of tasks that may change something, of which the intent only asks or tells.
     """
 
     tasks: tuple[SuggestedTask, ...] = ()
-    order: tuple[str, ...] = ()
     confidence: float = 0.0
     ranked_set: RankedSet | None = None
-    bindings: Mapping[str, tuple[Binding, ...]] = field(default_factory=dict)
-    needs_input: Mapping[str, tuple[MissingArgument, ...]] = field(default_factory=dict)
-    alternatives: tuple[SuggestionAlternative, ...] = ()
+    alternatives: tuple[RankedSet, ...] = ()
     evidence: SuggestionEvidence = SuggestionEvidence()
     paths: tuple[ToolPath, ...] = ()
-    ignored_relations: tuple[Relation, ...] = ()
     explanation: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all required arguments have a value."""
+        return not any(task.needs_input for task in self.tasks)

@@ -27,14 +27,14 @@ from graph.suggestion.workflow.evidence import MIN_SIMILARITY
 from graph.suggestion.workflow.types import (
     SuggestionContext,
     SuggestionEvidence,
-    SuggestionRequest,
 )
 
 if TYPE_CHECKING:
     from graph.relations import Relation
+    from graph.suggestion.binding.tasks import SuggestedTask
+    from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import Ranking
-    from graph.suggestion.workflow.dag import WorkflowDag
-    from graph.suggestion.workflow.types import SuggestedTask
+    from graph.suggestion.workflow.order import WorkflowDag
 
 MAX_TOOLS: Final = 8
 """Limit of tools explained one by one."""
@@ -53,7 +53,7 @@ def write_explanation(
     dag: WorkflowDag,
     evidence: SuggestionEvidence,
     *,
-    request: SuggestionRequest,
+    reading: IntentReading,
     ranking: Ranking,
     context: SuggestionContext,
 ) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def write_explanation(
         *(() if context.unranked_reason else _explain_ceiling(evidence, chosen)),
         *chosen.changes,
         *_explain_overlap(chosen, ranking),
-        *_explain_tools(chosen, request, ranking, context),
+        *_explain_tools(chosen, reading, ranking, context),
         *_explain_added(chosen, context),
         *_explain_order(dag, context),
         *_explain_bindings(dag),
@@ -74,7 +74,7 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     chosen: ChosenTools,
     dag: WorkflowDag,
     *,
-    request: SuggestionRequest,
+    reading: IntentReading,
     ranking: Ranking,
     context: SuggestionContext,
     unplaced: Sequence[str],
@@ -83,10 +83,10 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
     """Write the first `MAX_WARNINGS` warnings about running the workflow."""
     warnings = dict.fromkeys(
         (
-            *(("only the beginning of the intent was read",) if request.reading.is_cut else ()),
+            *(("only the beginning of the intent was read",) if reading.is_cut else ()),
             *_warn_denied(dag),
             *_warn_uncovered(uncovered),
-            *_warn_prohibited(request.reading.prohibitions, chosen, context),
+            *_warn_prohibited(reading.prohibitions, chosen, context),
             *_warn_unlikely_tools(chosen, ranking),
             *unplaced,
             *_warn_missing(chosen, context),
@@ -101,9 +101,10 @@ def write_warnings(  # noqa: PLR0913 - each is a source of warnings
 
 
 def _warn_denied(dag: WorkflowDag) -> Iterator[str]:
-    if dag.denied:
+    denied = [task.id for task in dag.tasks if task.is_denied]
+    if denied:
         yield (
-            f"the intent asks about {', '.join(dag.denied[:MAX_TOOLS])}, tells of it or rules it "
+            f"the intent asks about {', '.join(denied[:MAX_TOOLS])}, tells of it or rules it "
             "out, but does not order it: ask the user before you run it"
         )
 
@@ -127,7 +128,7 @@ def write_conditions(
         text: The intent.
     """
     for start, words in conditions:
-        spans = [(task.id, requests.get(task.tool, (0, 0))) for task in tasks]
+        spans = [(task.id, requests.get(task.tool.pk, (0, 0))) for task in tasks]
         ids = [name for name, span in spans if span[1] > start]
         ids = ids or [name for name, _ in spans[-1:]]
         if begins_clause(text, start):
@@ -240,14 +241,14 @@ def _explain_overlap(chosen: ChosenTools, ranking: Ranking) -> Iterator[str]:
 
 
 def _explain_tools(
-    chosen: ChosenTools, request: SuggestionRequest, ranking: Ranking, context: SuggestionContext
+    chosen: ChosenTools, reading: IntentReading, ranking: Ranking, context: SuggestionContext
 ) -> Iterator[str]:
     ranked = [pk for pk in dict.fromkeys(chosen.tools) if pk not in chosen.required_by]
     for pk in ranked[:MAX_TOOLS]:
         parts = []
         if pk in ranking.tool_probabilities:
             parts.append(f"probability {ranking.tool_probabilities[pk]:.2f}")
-        if clause := _best_clause(pk, request, ranking):
+        if clause := _best_clause(pk, reading, ranking):
             parts.append(f"fits “{clause}”")
         if pk in context.metrics:
             parts.append(f"PageRank {context.metrics[pk].pagerank:.2g}")
@@ -257,10 +258,10 @@ def _explain_tools(
         yield f"And {_format_count(len(ranked) - MAX_TOOLS, 'more tool')}."
 
 
-def _best_clause(pk: int, request: SuggestionRequest, ranking: Ranking) -> str:
+def _best_clause(pk: int, reading: IntentReading, ranking: Ranking) -> str:
     """Return the clause of the intent that a tool fits best; empty if it fits none."""
     shares = ranking.clause_shares.get(pk)
-    clauses = request.reading.clauses
+    clauses = reading.clauses
     if shares is None or len(shares) != len(clauses) or not len(clauses):
         return ""
     best = int(shares.argmax())
@@ -301,8 +302,8 @@ def _explain_order(dag: WorkflowDag, context: SuggestionContext) -> Iterator[str
 
 
 def _explain_bindings(dag: WorkflowDag) -> Iterator[str]:
-    bound = sum(len(step.bindings) for step in dag.bound_steps)
-    missing = sum(len(step.needs_input) for step in dag.bound_steps)
+    bound = sum(len(task.bindings) for task in dag.tasks)
+    missing = sum(len(task.needs_input) for task in dag.tasks)
     if bound or missing:
         needed = f"; {missing} more {'is' if missing == 1 else 'are'} needed" if missing else ""
         counted = _format_count(bound, "argument") if bound else "No argument"

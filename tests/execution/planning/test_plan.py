@@ -3,9 +3,9 @@ import json
 import pytest
 from hypothesis import given as drawn_from
 
-from execution.planning import check_task, output_schema
+from execution.planning import output_schema
 from execution.planning.parse import parse
-from execution.planning.plan import plan_workflow
+from execution.planning.plan import MAX_WARNINGS, plan_workflow
 from execution.workflow import RunOptions
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.references import make_reference
@@ -106,7 +106,8 @@ def test_a_plan_lists_the_approvals_needed():
 
 
 def test_a_plan_says_which_calls_may_be_repeated():
-    assert planned(log("a"), task("b")).repeatable == {"a": True, "b": False}
+    tools = planned(log("a"), task("b")).tools
+    assert (tools["a"].repeatable, tools["b"].repeatable) == (True, False)
 
 
 def test_a_plan_shows_the_list_of_a_for_each_task():
@@ -143,7 +144,7 @@ def test_a_tool_that_cannot_be_called_is_a_problem(name, says):
 
 def test_a_tool_of_another_team_is_not_mentioned_in_a_plan():
     found = planned(task("a", tool="other:secret"))
-    assert (found.dangers, found.approval_reasons, found.repeatable) == ({}, {}, {})
+    assert (found.tools, found.approval_reasons) == ({}, {})
 
 
 def test_a_server_that_is_switched_off_is_a_problem():
@@ -249,7 +250,7 @@ def test_an_object_that_only_looks_like_a_reference_is_a_warning():
 
 def test_the_first_warnings_are_listed_and_the_rest_counted():
     found = planned(task("a"), task("b", x=[{"$ref": "a"}] * 50))
-    assert len(found.warnings) == check_task.MAX_WARNINGS + 1
+    assert len(found.warnings) == MAX_WARNINGS + 1
     assert found.warnings[-1] == "30 more warnings"
 
 

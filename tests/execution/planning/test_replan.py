@@ -29,8 +29,8 @@ def ids(found):
 def test_a_replan_keeps_begun_tasks_and_replaces_the_rest():
     found = merged(task("c", "b", x=1), task("f", x=make_reference("a", "/id")))
     assert ids(found) == ["a", "b", "e", "c", "f"]
-    assert (found.kept, found.changed) == (("a", "b", "e"), ("c",))
-    assert (found.added, found.removed) == (("f",), ("d",))
+    kept, changed, added, removed = ["a", "b", "e"], ["c"], ["f"], ["d"]
+    assert found.effects == {"kept": kept, "changed": changed, "added": added, "removed": removed}
 
 
 def test_a_replan_may_repeat_a_begun_task_unchanged():

@@ -10,7 +10,6 @@ from execution.models import TaskRun, WorkflowExecution
 from execution.run_dependencies import RunsUnavailable
 from execution.store import claimable_runs, writing
 from execution.store import runs as run_store
-from execution.workflow import RunOptions
 from gateway_project.foundation.database import run_in_database_thread
 from tests.execution.run_setup import ADMIN, Gate, means, planned, process, until, until_stored
 from tests.patience import PATIENCE_S
@@ -42,9 +41,9 @@ async def test_a_run_whose_first_record_fails_does_not_exist_and_calls_nothing(
         with monkeypatch.context() as patched:
             patched.setattr(writing, "write_first_changes", broken)
             with pytest.raises(ValueError, match="cannot represent"):
-                await runs.start(ADMIN, ONE, options=RunOptions())
+                await runs.start(ADMIN, ONE)
         assert await run_in_database_thread(statuses) == []
-        await runs.start(ADMIN, ONE, options=RunOptions())
+        await runs.start(ADMIN, ONE)
         await until_stored(lambda: statuses() == ["succeeded"])
     assert upstream.seen == ["a"]
 
@@ -59,12 +58,12 @@ async def test_a_run_created_without_acknowledgement_is_executed_once(home, seal
     monkeypatch.setattr(run_store, "create_run", unacknowledged)
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
-        assert (await runs.start(ADMIN, ONE, options=RunOptions())).is_new
+        assert (await runs.start(ADMIN, ONE)).is_new
         await until_stored(lambda: statuses() == ["succeeded"])
         # As if the database stayed away for a moment more: nobody can say that it is there.
         monkeypatch.setattr(run_store, "run_exists", away)
         with pytest.raises(RunsUnavailable):
-            await runs.start(ADMIN, ONE, options=RunOptions())
+            await runs.start(ADMIN, ONE)
         await until_stored(lambda: statuses() == 2 * ["succeeded"])
     assert upstream.seen == ["a", "a"]
 
@@ -74,7 +73,7 @@ async def test_a_run_that_could_not_be_created_calls_nothing(home, sealer, monke
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         with pytest.raises(RunsUnavailable):
-            await runs.start(ADMIN, ONE, options=RunOptions())
+            await runs.start(ADMIN, ONE)
         await until(lambda: not runs._process.holder._runs)
     assert (upstream.seen, await run_in_database_thread(statuses)) == ([], [])
 
@@ -93,7 +92,7 @@ async def test_a_process_that_ends_while_creating_a_run_releases_it_uncalled(
     upstream = Gate()
     async with process(means(home, sealer, upstream, grace_s=PATIENCE_S)) as runs:
         holder = runs._process.holder
-        starting = asyncio.create_task(runs.start(ADMIN, ONE, options=RunOptions()))
+        starting = asyncio.create_task(runs.start(ADMIN, ONE))
         await until(begun.is_set)
         closing = asyncio.create_task(holder.close())
         await until(lambda: holder._is_closing)
@@ -109,7 +108,7 @@ async def test_a_process_that_ends_before_starting_a_run_releases_it(home, seale
     upstream = Gate()
     async with process(means(home, sealer, upstream)) as runs:
         holder = runs._process.holder
-        starting = asyncio.create_task(runs.start(ADMIN, ONE, options=RunOptions()))
+        starting = asyncio.create_task(runs.start(ADMIN, ONE))
         await asyncio.sleep(0)
         assert [one.execution for one in holder._runs.values()] == [None], "no turn yet"
         holder._is_closing = True

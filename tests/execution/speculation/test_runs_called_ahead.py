@@ -1,6 +1,7 @@
 """The next layer of a run is called ahead while the run waits for a decision."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -52,7 +53,7 @@ def carried(world, home, sealer):
 
 
 async def start(runs, plan=PLAN):
-    run = (await runs.start(ADMIN, plan, options=LAYERED)).run
+    run = (await runs.start(ADMIN, replace(plan, options=LAYERED))).run
     assert (await ended(runs, run)).status == "paused"
     return run
 
@@ -74,7 +75,7 @@ async def test_reads_of_the_next_layer_are_made_while_the_run_waits_and_answer_i
             {"id": "list", "tool": READ.tool, "arguments": {"list": True}},
             {"id": "show", "tool": READ.tool, "arguments": {"id": "x7"}},
         )
-        other = (await runs.start(ADMIN, plain, options=RunOptions())).run
+        other = (await runs.start(ADMIN, plain)).run
         await ended(runs, other)
         assert len(world.upstream.calls) == 4, "the result is no other run's"
         await runs.control(ADMIN, run, Action.CONTINUE)

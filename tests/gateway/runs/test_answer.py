@@ -5,24 +5,18 @@ import json
 import jsonschema
 import pytest
 
-from execution.planning.replan import MergedWorkflow
 from execution.status import RunStatus, TaskStatus
-from execution.workflow import Workflow
 from gateway_project.mcp.meta_tools.runs import GET_RUN
 from gateway_project.runs import answer as run_answer
 from gateway_project.runs import table as run_table
-from gateway_project.runs.answer import AnswerExtras
 from gateway_project.runs.timeline import Timeline
 from tests.gateway.run_views import BEGAN, RUN, approval, task, text, view
 
 PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
-TOLD = AnswerExtras(make_approval_link=lambda approval: f"http://console/{approval}")
 
 
 def told(shown, **changes):
-    answer = run_answer.answer_to_json(
-        shown, AnswerExtras(make_approval_link=TOLD.make_approval_link, **changes)
-    )
+    answer = run_answer.answer_to_json(shown, "http://console/{}".format, **changes)
     jsonschema.validate(answer, GET_RUN.output_schema)
     json.dumps(answer)
     return answer
@@ -174,9 +168,7 @@ def test_pending_approvals_are_listed_with_reason_and_link():
     assert one["link"] == f"http://console/{one['id']}"
     assert "give them the link" in answer["next"]
     assert "control_run approve asks your user" not in answer["next"]
-    askable = run_answer.answer_to_json(
-        shown, AnswerExtras(make_approval_link=str, can_ask_user=True)
-    )
+    askable = run_answer.answer_to_json(shown, str, can_ask_user=True)
     assert "control_run approve asks your user" in askable["next"]
 
 
@@ -263,11 +255,8 @@ def test_only_a_person_may_repeat_a_call_of_unknown_outcome():
 
 
 def test_a_replan_is_reported():
-    merged = MergedWorkflow(
-        workflow=Workflow(tasks=()), kept=("a",), changed=(), added=("c",), removed=("b",)
-    )
-    answer = told(view(task("a")), merged=merged)
-    assert answer["replanned"] == {"kept": ["a"], "changed": [], "added": ["c"], "removed": ["b"]}
+    effects = {"kept": ["a"], "changed": [], "added": ["c"], "removed": ["b"]}
+    assert told(view(task("a"), replanned=effects))["replanned"] == effects
 
 
 def test_expired_payloads_are_reported_as_expired():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graph.suggestion.binding.steps import BindingSource, FieldPair
+from graph.suggestion.binding.tasks import BindingSource, FieldPair
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
 INTEGER = {"type": "integer"}
@@ -85,7 +85,7 @@ def test_a_required_parameter_takes_its_default_and_an_optional_one_does_not() -
     listing = tool({"a": text(default="x"), "b": text(default="y")}, required=["a"])
     (step,) = bound("do it", listing)
     assert step.arguments == {"a": "x"}
-    assert step.bindings[0].source is BindingSource.DEFAULT
+    assert step.bindings["a"].source is BindingSource.DEFAULT
 
 
 def test_many_missing_fields_are_summarized_after_the_first() -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graph.suggestion.binding.instances import count_instances
-from graph.suggestion.binding.steps import BindingStep
+from graph.suggestion.binding.tasks import SuggestedTask
 from tests.graph.suggestion.binding.tools import stating, steps, text, tool
 from tests.stated import read_stated
 
@@ -48,7 +50,7 @@ def test_a_tool_that_already_occurs_several_times_is_not_repeated() -> None:
     assert asked == {"t0": 1, "t1": 1}
 
 
-def asked(intent: str, *made: BindingStep) -> list[int]:
+def asked(intent: str, *made: SuggestedTask) -> list[int]:
     return list(count_instances(made, text=intent, read=read_stated).values())
 
 
@@ -63,7 +65,8 @@ def test_a_tool_that_cannot_run_does_not_keep_values_from_another() -> None:
     now = tool({"timezone": zone}, required=["timezone"], name="get_current_time")
     fields = {"source_timezone": zone, "time": text("HH:MM"), "target_timezone": zone}
     convert = tool(fields, required=list(fields), name="convert_time")
-    made = [BindingStep(id=one.name, tool=one, is_read_only=True) for one in (now, convert)]
+    known = [replace(one, is_read_only=True) for one in (now, convert)]
+    made = [SuggestedTask(id=one.name, tool=one) for one in known]
     zones = {name: ["Tokyo", "Paris"] for name in ("timezone", "source_timezone")}
     for intent, counts in (
         ("what time is it in Tokyo and in Paris?", {"get_current_time": 2, "convert_time": 1}),

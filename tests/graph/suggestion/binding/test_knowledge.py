@@ -14,7 +14,7 @@ from graph.suggestion.binding.knowledge import (
     ReferenceSource,
     observe_arguments,
 )
-from graph.suggestion.binding.steps import BindingSource, BindTool
+from graph.suggestion.binding.tasks import BindingSource, WorkflowTool
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import bound, needs, text, tool
 
@@ -29,7 +29,7 @@ class Ran:
     arguments: Mapping[str, Any]
 
 
-def seen(intent: str, *tasks: tuple[BindTool, dict[str, Any]]) -> dict[str, Any]:
+def seen(intent: str, *tasks: tuple[WorkflowTool, dict[str, Any]]) -> dict[str, Any]:
     ran = [Ran(id=f"r{n}", tool=one.pk, arguments=given) for n, (one, given) in enumerate(tasks)]
     found = observe_arguments(
         ran, reading=reading.read_intent(intent), tools={one.pk: one for one, _ in tasks}
@@ -86,8 +86,8 @@ def references(*kinds: tuple[int, int]) -> BindingKnowledge:
 def test_a_habit_of_past_runs_makes_a_reference() -> None:
     steps = bound("get it", FIND, GET, knowledge=references((0, 3)))
     assert steps[1].arguments == {"id": {"$ref": "t0", "pointer": "/id"}}
-    assert steps[1].bindings[0].source is BindingSource.REFERENCE
-    assert "3 of 3" in steps[1].bindings[0].evidence
+    assert steps[1].bindings["id"].source is BindingSource.REFERENCE
+    assert "3 of 3" in steps[1].bindings["id"].evidence
 
 
 def test_a_habit_without_its_source_tool_is_ignored() -> None:
@@ -117,7 +117,7 @@ def test_a_habitual_value_is_bound_unless_intents_state_it() -> None:
 
     (step,) = bound("do it", GET, knowledge=known(0))
     assert step.arguments == {"deep": True}
-    assert step.bindings[0].source is BindingSource.LEARNED
+    assert step.bindings["deep"].source is BindingSource.LEARNED
     assert bound("do it", GET, knowledge=known(4))[0].arguments == {}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.knowledge import BindingKnowledge, FrequentConstant
-from graph.suggestion.binding.steps import BindingStep, BindTool
+from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import arguments, bound, needs, stating, text, tool
 
@@ -24,7 +24,7 @@ _TARGET = re.compile(r"https?://[\w./]+|/[\w./]+\w")
 
 
 def given(
-    intent: str, one: BindTool, *, is_read_only: bool = False, sure: float = 0.99, **known: Any
+    intent: str, one: WorkflowTool, *, is_read_only: bool = False, sure: float = 0.99, **known: Any
 ) -> dict[str, Any]:
     """Bind what is surely read: the first address or path, and each quoted text."""
     target, quoted = _TARGET.search(intent), re.search("'(.*?)'", intent)
@@ -34,7 +34,7 @@ def given(
         url=target[0] if target else "",
         content=quoted[1] if quoted else "",
     )
-    step = BindingStep(id="t0", tool=one, is_read_only=is_read_only)
+    step = SuggestedTask(id="t0", tool=replace(one, is_read_only=is_read_only))
     [bound] = bind_arguments([step], reading=reading.read_intent(intent), read=read, **known)
     return dict(bound.arguments)
 
@@ -146,14 +146,16 @@ NOTE = tool({"note": text("Any text to keep")}, required=["note"], name="weather
         ("keep the note 'my key is sk-abcdefgh1234'", NOTE, "note"),
     ],
 )
-def test_a_secret_is_bound_only_for_trusted_servers(intent: str, one: BindTool, name: str) -> None:
+def test_a_secret_is_bound_only_for_trusted_servers(
+    intent: str, one: WorkflowTool, name: str
+) -> None:
     strange = replace(one, is_trusted=False)
     secret = re.search(r"'(.*)'|(\d[\d ]+\d)", intent)
     read = stating(**{name: secret[1] or secret[2]})
     (step,) = bound(intent, strange, read=read)
     assert name not in step.arguments
     assert name in needs(step)
-    why = next(need.reason for need in step.needs_input if need.name == name)
+    why = next(need.reason for need in step.needs_input if need.pointer == f"/{name}")
     assert name == "note" or "for an untrusted server" in why
     trusted = arguments(intent, one, read=read)[0]
     assert (name in trusted) is (name != "note"), "no free text takes a secret"

@@ -40,10 +40,8 @@ def read(tmp_path_factory):
 def test_a_wish_is_read(
     read: Any, intent: str, name: str, fields: dict[str, Any], expected: object
 ) -> None:
-    [step] = steps(tool(fields, required=list(fields), name=name))
-    [bound] = bind_arguments(
-        [replace(step, is_read_only=True)], reading=read_intent(intent), read=read
-    )
+    wished = replace(tool(fields, required=list(fields), name=name), is_read_only=True)
+    [bound] = bind_arguments(steps(wished), reading=read_intent(intent), read=read)
     assert list(bound.arguments.values()) == [expected]
 
 
@@ -75,8 +73,8 @@ def test_what_another_request_is_about_is_not_changed(read: Any, request_of_it: 
         tool(path, required=["path"], name=f"{one}_file") for one in ("read", "delete")
     )
     intent = f"read /a/notes.md and {request_of_it}"
-    reading, removing = steps(show, remove)
-    first = replace(reading, is_read_only=True, request=(0, len("read /a/notes.md")))
+    reading, removing = steps(replace(show, is_read_only=True), remove)
+    first = replace(reading, request=(0, len("read /a/notes.md")))
     then = replace(removing, request=(intent.index(request_of_it), len(intent)))
     shown, removed = bind_arguments([first, then], reading=read_intent(intent), read=read)
     assert (shown.arguments, removed.arguments) == ({"path": "/a/notes.md"}, {})
@@ -104,7 +102,7 @@ def test_another_requests_value_is_left_to_what_weighs_it(read: Any) -> None:
     )
     intent = "list the pods in namespace shop and show the logs of those in staging"
     place = intent.index("and")
-    listing, showing = (replace(one, is_read_only=True) for one in steps(pods, logs))
+    listing, showing = steps(*(replace(one, is_read_only=True) for one in (pods, logs)))
     located = [
         replace(listing, request=(0, place)),
         replace(showing, request=(place, len(intent))),

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graph.suggestion.binding.bind import bind_arguments
-from graph.suggestion.binding.steps import BoundStep, FieldPair
+from graph.suggestion.binding.tasks import FieldPair, SuggestedTask
 from graph.suggestion.intent import reading
 from tests.graph.suggestion.binding.tools import bound, needs, stating, steps, text, tool
 
@@ -19,7 +19,7 @@ GET = tool({"page_id": text()}, required=["page_id"], name="get")
 
 def flowing(
     intent: str, *tools: object, pairs: dict[tuple[int, int], list[FieldPair]]
-) -> BoundStep:
+) -> SuggestedTask:
     found = bound(
         intent,
         *tools,
@@ -52,9 +52,9 @@ def test_two_fields_of_one_task_leave_the_argument_open() -> None:
     assert step.wait_for == ("t0",)
 
 
-def of_an_item(confidence: float, *, only_reads: bool) -> BoundStep:
+def of_an_item(confidence: float, *, only_reads: bool) -> SuggestedTask:
     pair = [FieldPair("/*/id", "/page_id", confidence)]
-    made = [replace(one, is_read_only=only_reads) for one in steps(LIST, GET)]
+    made = steps(*(replace(one, is_read_only=only_reads) for one in (LIST, GET)))
     return bind_arguments(
         made, reading=reading.read_intent("go"), feeds=lambda _one, _other: pair
     )[-1]
@@ -63,7 +63,7 @@ def of_an_item(confidence: float, *, only_reads: bool) -> BoundStep:
 def test_the_first_item_of_a_list_needs_enough_confidence() -> None:
     sure = of_an_item(0.9, only_reads=True)
     assert sure.arguments == {"page_id": {"$ref": "t0", "pointer": "/0/id"}}
-    assert sure.bindings[0].confidence == 0.45
+    assert sure.bindings["page_id"].confidence == 0.45
     unsure = of_an_item(0.5, only_reads=True)
     assert needs(unsure) == ["page_id"]
     assert unsure.wait_for == ("t0",)

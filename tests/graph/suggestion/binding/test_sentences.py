@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.orders import is_grave
-from graph.suggestion.binding.steps import BindingStep, BindTool
+from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
 from graph.suggestion.binding.values import is_same_value
 from graph.suggestion.intent.reading import read_intent
 from tests.stated import read_stated
@@ -49,20 +50,21 @@ def _is_right(expected: Mapping[str, Any], name: str, value: Any) -> bool:
     return name in expected and is_same_value(expected[name], value)
 
 
-def _read_sentences() -> Iterator[tuple[str, list[BindingStep], list[Mapping[str, Any]]]]:
-    tools: list[BindTool] = []
+def _read_sentences() -> Iterator[tuple[str, list[SuggestedTask], list[Mapping[str, Any]]]]:
+    tools: list[WorkflowTool] = []
     for line in SENTENCES.read_text("utf-8").splitlines():
         row = json.loads(line)
         if "tasks" not in row:
             schema = row.pop("schema")
             row.setdefault("tool", f"server:{row['name']}")
-            tools.append(BindTool(pk=len(tools), input_schema={"type": "object", **schema}, **row))
+            tools.append(
+                WorkflowTool(pk=len(tools), input_schema={"type": "object", **schema}, **row)
+            )
             continue
         steps = [
-            BindingStep(
+            SuggestedTask(
                 id=f"t{place}",
-                tool=tools[task["tool"]],
-                is_read_only=task.get("is_read_only", False),
+                tool=replace(tools[task["tool"]], is_read_only=task.get("is_read_only", False)),
                 request=tuple(task["request"]) if "request" in task else None,
             )
             for place, task in enumerate(row["tasks"])

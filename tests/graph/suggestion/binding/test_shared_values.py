@@ -9,7 +9,7 @@ import pytest
 
 from graph.suggestion.binding.earlier_requests import refers_back
 from graph.suggestion.binding.schemas import load_schema
-from graph.suggestion.binding.steps import BindTool
+from graph.suggestion.binding.tasks import WorkflowTool
 from tests.graph.suggestion.binding.tools import located, stating, steps, text, tool
 
 LIST_PODS = tool({"namespace": text()}, required=["namespace"], name="list_pods")
@@ -55,7 +55,7 @@ ALPHA = "list the issues in project alpha"
 PARIS = "how is the weather in Paris"
 
 
-def second(first: str, then: str, *tools: BindTool) -> dict[str, Any]:
+def second(first: str, then: str, *tools: WorkflowTool) -> dict[str, Any]:
     """Return what is bound for the second of two requests."""
     return located(f"{first} and {then}", (first, then), *tools, reading_tools=READING)[1]
 
@@ -79,7 +79,7 @@ def second(first: str, then: str, *tools: BindTool) -> dict[str, Any]:
     ],
 )
 def test_a_scope_stated_once_holds_for_what_else_is_asked_of_the_server(
-    first: str, then: str, tools: tuple[BindTool, ...], scope: dict[str, Any]
+    first: str, then: str, tools: tuple[WorkflowTool, ...], scope: dict[str, Any]
 ) -> None:
     assert second(first, then, *tools).items() >= scope.items()
 
@@ -144,7 +144,7 @@ def test_a_scope_stated_once_holds_for_what_else_is_asked_of_the_server(
     ],
 )
 def test_a_scope_is_not_taken_over_where_another_may_be_meant(
-    first: str, then: str, tools: tuple[BindTool, ...], scope: str
+    first: str, then: str, tools: tuple[WorkflowTool, ...], scope: str
 ) -> None:
     assert scope not in second(first, then, *tools)
 
@@ -183,7 +183,7 @@ DELETE_MAIL = tool({"email_id": text()}, required=["email_id"], name="delete_ema
 ADD_TEXT = tool({"path": text(), "text": text()}, required=["path", "text"], name="comment")
 
 
-def continued(first: str, then: str, *tools: BindTool, **known: Any) -> dict[str, Any]:
+def continued(first: str, then: str, *tools: WorkflowTool, **known: Any) -> dict[str, Any]:
     parts, readers = (first, then), [READ_NOTE, SHOW_MAIL]
     return located(" | ".join(parts), parts, *tools, reading_tools=readers, **known)[1]
 
@@ -254,7 +254,7 @@ def test_there_is_the_place_named_before_and_none_named_later() -> None:
 @pytest.mark.parametrize("then", ["book a hotel there", "book a hotel in the centre there"])
 @pytest.mark.parametrize("tools", [(WEATHER, HOTEL), (WEATHER_AT, HOTEL), (WEATHER, HOTEL_IN)])
 def test_a_request_takes_the_place_that_it_calls_there(
-    then: str, tools: tuple[BindTool, BindTool]
+    then: str, tools: tuple[WorkflowTool, WorkflowTool]
 ) -> None:
     assert list(second(PARIS, then, *tools).values()) == ["Paris"]
 
@@ -277,7 +277,7 @@ def test_a_request_takes_the_place_that_it_calls_there(
     ],
 )
 def test_there_is_no_place_where_it_is_excluded_or_only_says_that_something_exists(
-    then: str, tool_of_then: BindTool, first_tool: BindTool
+    then: str, tool_of_then: WorkflowTool, first_tool: WorkflowTool
 ) -> None:
     assert second(PARIS, then, first_tool, tool_of_then) == {}
 

@@ -39,11 +39,9 @@ def make_reader(stated: Mapping[str, Mapping[str, float]]):
     return read
 
 
-def bind(intent: str, fields: Mapping[str, Any], stated: Any, **step: Any) -> dict[str, Any]:
-    [one] = steps(tool(fields, required=list(fields)))
-    [bound] = bind_arguments(
-        [replace(one, **step)], reading=read_intent(intent), read=make_reader(stated)
-    )
+def bind(intent: str, fields: Mapping[str, Any], stated: Any, **known: Any) -> dict[str, Any]:
+    one = replace(tool(fields, required=list(fields)), **known)
+    [bound] = bind_arguments(steps(one), reading=read_intent(intent), read=make_reader(stated))
     return dict(bound.arguments)
 
 
@@ -152,7 +150,7 @@ def test_tasks_of_unknown_requests_take_what_stands_in_the_clause_of_their_tool(
     intent = "show the status of the repository '/srv/shop', and read the file '/srv/notes.txt'"
     both = ["/srv/shop", "/srv/notes.txt"]
     bound = bind_arguments(
-        [replace(one, is_read_only=True) for one in steps(status, show)],
+        steps(*(replace(one, is_read_only=True) for one in (status, show))),
         reading=read_intent(intent),
         read=stating(repo_path=both, path=both),
     )

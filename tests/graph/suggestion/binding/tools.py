@@ -9,7 +9,7 @@ from typing import Any
 
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.binding.schemas import spell_out
-from graph.suggestion.binding.steps import BindingStep, BindTool, BoundStep
+from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
 from graph.suggestion.intent import reading
 from tests.stated import read_stated
 from tools.embed.reader import Answer, MarkedWord, Question, ReadStatements
@@ -20,29 +20,29 @@ _KEYS = count(1)
 
 def tool(
     fields: Mapping[str, Any], *, required: Sequence[str] = (), name: str = "act", **root: Any
-) -> BindTool:
+) -> WorkflowTool:
     """Build a tool whose parameters have these schemas."""
     pk = next(_KEYS)
     schema = {"type": "object", "properties": dict(fields), "required": list(required), **root}
-    return BindTool(pk=pk, tool=f"server:{name}", name=name, input_schema=schema)
+    return WorkflowTool(pk=pk, tool=f"server:{name}", name=name, input_schema=schema)
 
 
 def text(description: str = "", **more: Any) -> dict[str, Any]:
     return {"type": "string", "description": description, **more}
 
 
-def steps(*tools: BindTool) -> list[BindingStep]:
+def steps(*tools: WorkflowTool) -> list[SuggestedTask]:
     """Build one step for each tool, called t0, t1…."""
-    return [BindingStep(id=f"t{place}", tool=one) for place, one in enumerate(tools)]
+    return [SuggestedTask(id=f"t{place}", tool=one) for place, one in enumerate(tools)]
 
 
-def bound(intent: str, *tools: BindTool, **known: Any) -> tuple[BoundStep, ...]:
+def bound(intent: str, *tools: WorkflowTool, **known: Any) -> tuple[SuggestedTask, ...]:
     """Bind tools to an intent, one step for each."""
     read = known.pop("read", read_stated)
     return bind_arguments(steps(*tools), reading=reading.read_intent(intent), read=read, **known)
 
 
-def arguments(intent: str, *tools: BindTool, **known: Any) -> list[dict[str, Any]]:
+def arguments(intent: str, *tools: WorkflowTool, **known: Any) -> list[dict[str, Any]]:
     return [dict(one.arguments) for one in bound(intent, *tools, **known)]
 
 
@@ -83,25 +83,22 @@ def _state(intent: str, question: Question, values: Sequence[str], sure: float) 
     return Answer(sure if spans else 0.001, words, members)
 
 
-def needs(step: BoundStep) -> list[str]:
-    return [one.name for one in step.needs_input]
+def needs(step: SuggestedTask) -> list[str]:
+    return [one.pointer.removeprefix("/") for one in step.needs_input]
 
 
 def located(
     intent: str,
     parts: Sequence[str],
-    *tools: BindTool,
-    reading_tools: Sequence[BindTool] = (),
+    *tools: WorkflowTool,
+    reading_tools: Sequence[WorkflowTool] = (),
     read: ReadStatements = read_stated,
 ) -> list[dict[str, Any]]:
     """Bind each tool with the part of the intent that asks for it; some are read-only."""
+    known = [replace(one, is_read_only=one in reading_tools) for one in tools]
     placed = [
-        replace(
-            step,
-            request=(intent.index(part), intent.index(part) + len(part)),
-            is_read_only=any(step.tool is one for one in reading_tools),
-        )
-        for step, part in zip(steps(*tools), parts, strict=True)
+        replace(step, request=(intent.index(part), intent.index(part) + len(part)))
+        for step, part in zip(steps(*known), parts, strict=True)
     ]
     bound = bind_arguments(placed, reading=reading.read_intent(intent), read=read)
     return [dict(one.arguments) for one in bound]

@@ -9,17 +9,18 @@ import numpy as np
 
 from graph.record import GraphMetric
 from graph.relations import Relation, RelationKind
-from graph.suggestion.intent.reading import read_intent
+from graph.suggestion.binding.tasks import WorkflowTool
+from graph.suggestion.intent.reading import IntentReading, read_intent
 from graph.suggestion.ranking.rank import Neighbour, RankedSet, Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
-from graph.suggestion.workflow.types import SuggestionContext, SuggestionRequest, SuggestTool
+from graph.suggestion.workflow.types import SuggestionContext
 from graph.topology import Topology
 from tests.stated import read_stated
 
 NAMES = {1: "git:status", 2: "git:add", 3: "git:commit", 4: "mail:send", 5: "time:now"}
 
 
-def tool(pk: int, **values: Any) -> SuggestTool:
+def tool(pk: int, **values: Any) -> WorkflowTool:
     """Build a usable tool that takes anything and may write."""
     tool_id = NAMES.get(pk, f"s:tool{pk}")
     defaults: dict[str, Any] = {
@@ -28,7 +29,7 @@ def tool(pk: int, **values: Any) -> SuggestTool:
         "description": "",
         "input_schema": {"type": "object", "properties": {}},
     }
-    return SuggestTool(pk=pk, **(defaults | values))
+    return WorkflowTool(pk=pk, **(defaults | values))
 
 
 def make_candidate(pk: int, cosine: float, *, word_share: float = 0.5) -> RequestCandidate:
@@ -78,7 +79,7 @@ def neighbour(similarity: float, *tools: int, successes: int = 1, failures: int 
 
 
 def make_context(
-    *tools: SuggestTool,
+    *tools: WorkflowTool,
     relations: Iterable[Relation] = (),
     metrics: Mapping[int, GraphMetric] | None = None,
     unranked: str = "",
@@ -95,9 +96,9 @@ def make_context(
     )
 
 
-def make_request(intent: str = "commit the changes", **parameters: Any) -> SuggestionRequest:
-    """Build a request."""
-    return SuggestionRequest(reading=read_intent(intent), parameters=parameters)
+def make_reading(intent: str = "commit the changes") -> IntentReading:
+    """Read an intent."""
+    return read_intent(intent)
 
 
 def needs(source: int, target: int, confidence: float = 1.0, **values: Any) -> Relation:

@@ -48,7 +48,7 @@ def test_an_optional_dependency_adds_nothing():
 
 
 def test_an_uncallable_requirement_is_missing():
-    off = tool(2, is_usable=False, obstacle="is disabled")
+    off = tool(2, obstacle="is disabled")
     chosen = choose_set(ranking(ranked(3)), make_context(off, relations=[needs(3, 2)]))
     assert (chosen.tools, [one.target for one in chosen.missing_requirements]) == ((3,), [2])
 
@@ -98,14 +98,14 @@ def test_a_tool_and_its_replacement_are_never_combined():
 
 
 def test_an_uncallable_tool_is_removed():
-    off = tool(2, is_usable=False, obstacle="is disabled")
+    off = tool(2, obstacle="is disabled")
     chosen = choose_set(ranking(ranked(1, 2)), make_context(off))
     assert chosen.tools == (1,)
     assert "git:add is disabled" in chosen.changes[0]
 
 
 def test_without_callable_tools_nothing_is_chosen():
-    assert choose_set(ranking(ranked(1)), make_context(tool(1, is_usable=False))) is None
+    assert choose_set(ranking(ranked(1)), make_context(tool(1, obstacle="is disabled"))) is None
     assert choose_set(ranking(ranked(99)), make_context()) is None
 
 

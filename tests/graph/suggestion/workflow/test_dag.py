@@ -8,7 +8,7 @@ from graph.suggestion.workflow.dag import arrange_tasks, make_task_ids
 from tests.graph import drawn
 from tests.graph.suggestion.workflow.builders import (
     make_context,
-    make_request,
+    make_reading,
     needs,
     ranked,
     ranking,
@@ -16,11 +16,11 @@ from tests.graph.suggestion.workflow.builders import (
 )
 
 
-def dag(*tools, relations=(), given=(), intent="do it", **parameters):
+def dag(*tools, relations=(), given=(), intent="do it"):
     told = make_context(*given, relations=relations)
     likely = ranking(ranked(*tools))
     return arrange_tasks(
-        choose_set(likely, told), make_request(intent, **parameters), ranking=likely, context=told
+        choose_set(likely, told), make_reading(intent), ranking=likely, context=told
     )
 
 
@@ -46,7 +46,7 @@ def test_a_tool_that_may_write_keeps_its_place_in_the_order():
 
 def test_dependencies_come_first_whatever_the_ranker_says():
     found = dag(3, 1, 2, given=reading(1, 2, 3), relations=[needs(3, 2)])
-    assert [task.name for task in found.tasks] == ["git:status", "git:add", "git:commit"]
+    assert [task.tool.tool for task in found.tasks] == ["git:status", "git:add", "git:commit"]
     assert waits(found) == {"status": set(), "add": set(), "commit": {"add"}}
 
 
@@ -60,7 +60,7 @@ def test_a_cycle_is_broken_at_its_weakest_dependency_and_reported():
     relations = [needs(1, 2, 0.9), needs(2, 3, 0.8), needs(3, 1, 0.6)]
     found = dag(1, 2, 3, given=reading(1, 2, 3), relations=relations)
     assert [one.key[:2] for one in found.ignored_relations] == [(3, 1)]
-    assert [task.name for task in found.tasks] == ["git:commit", "git:add", "git:status"]
+    assert [task.tool.tool for task in found.tasks] == ["git:commit", "git:add", "git:status"]
 
 
 def test_transitive_dependencies_are_left_out():
@@ -107,11 +107,11 @@ def test_an_output_that_feeds_a_parameter_becomes_a_reference():
     assert now.depends_on == ("status",)
 
 
-def test_required_tasks_are_marked():
+def test_required_tasks_come_before_those_that_require_them():
     found = dag(3, relations=[needs(3, 2)])
-    assert [(task.id, task.is_required) for task in found.tasks] == [
-        ("add", True),
-        ("commit", False),
+    assert [(task.id, task.depends_on) for task in found.tasks] == [
+        ("add", ()),
+        ("commit", ("add",)),
     ]
 
 

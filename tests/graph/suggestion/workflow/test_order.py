@@ -4,12 +4,13 @@ import pytest
 
 from graph.relations import EvidenceSource, Relation, RelationKind
 from graph.suggestion.workflow.choose import choose_set
-from graph.suggestion.workflow.dag import WorkflowDag, arrange_tasks
+from graph.suggestion.workflow.dag import arrange_tasks
 from graph.suggestion.workflow.evidence import count_evidence
+from graph.suggestion.workflow.order import WorkflowDag
 from graph.suggestion.workflow.wording import write_explanation
 from tests.graph.suggestion.workflow.builders import (
     make_context,
-    make_request,
+    make_reading,
     neighbour,
     ranked,
     ranking,
@@ -42,16 +43,16 @@ def arranged(
     likely = ranking(ranked(*tools), neighbours=neighbours, shares=shares)
     what = make_context(*given, relations=relations)
     return arrange_tasks(
-        choose_set(likely, what), make_request(intent), ranking=likely, context=what
+        choose_set(likely, what), make_reading(intent), ranking=likely, context=what
     )
 
 
 def order(found: WorkflowDag) -> list[int]:
-    return [task.tool for task in found.tasks]
+    return [task.tool.pk for task in found.tasks]
 
 
 def waits(found: WorkflowDag) -> dict[int, set[str]]:
-    return {task.tool: set(task.depends_on) for task in found.tasks}
+    return {task.tool.pk: set(task.depends_on) for task in found.tasks}
 
 
 @pytest.mark.parametrize("kind", [RelationKind.PRECEDES, RelationKind.PROVIDES])
@@ -141,7 +142,7 @@ def test_guesses_of_servers_yield_to_any_run_of_the_set():
     ],
 )
 def test_an_order_stated_in_the_intent_is_followed(intent, expected):
-    clauses = len(make_request(intent).reading.clauses)
+    clauses = len(make_reading(intent).clauses)
     shares = {COMMIT: [1.0, 0.1][:clauses], STATUS: [0.1, 1.0][:clauses]}
     found = arranged(
         COMMIT, STATUS, relations=[told(STATUS, COMMIT)], shares=shares, intent=intent
@@ -158,12 +159,12 @@ def test_a_correction_is_explained():
     likely = ranking(ranked(COMMIT, STATUS))
     what = make_context(relations=[told(STATUS, COMMIT)])
     chosen = choose_set(likely, what)
-    dag = arrange_tasks(chosen, make_request(), ranking=likely, context=what)
+    dag = arrange_tasks(chosen, make_reading(), ranking=likely, context=what)
     said = write_explanation(
         chosen,
         dag,
         count_evidence(likely, ()),
-        request=make_request(),
+        reading=make_reading(),
         ranking=likely,
         context=what,
     )

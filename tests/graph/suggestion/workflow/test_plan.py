@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from graph.suggestion.binding.tasks import WorkflowTool
 from graph.suggestion.ranking.rank import Ranking
 from graph.suggestion.ranking.request_scores import RequestCandidate
 from graph.suggestion.workflow.build import build_workflow
 from graph.suggestion.workflow.plan import MAX_PARTIAL_CONFIDENCE, MAX_SINGLE_CHARS
-from graph.suggestion.workflow.types import Suggestion, SuggestTool
+from graph.suggestion.workflow.types import Suggestion
 from tests.graph.suggestion.workflow.builders import (
     make_candidate,
     make_context,
-    make_request,
+    make_reading,
     neighbour,
     ranked,
     ranking,
@@ -42,11 +43,11 @@ def suggest(
 ) -> Suggestion:
     found = found or ranking(ranked(LIST, OTHER, confidence=0.1))
     found = replace(found, requests=requests, **more)  # type: ignore[arg-type]
-    return build_workflow(make_request(intent), found, context=make_context(*TOOLS))
+    return build_workflow(make_reading(intent), found, context=make_context(*TOOLS))
 
 
 def tools_of(suggestion: Suggestion) -> list[int]:
-    return [task.tool for task in suggestion.tasks]
+    return [task.tool.pk for task in suggestion.tasks]
 
 
 def test_one_request_gets_the_one_tool_that_fits_it_best() -> None:
@@ -72,7 +73,7 @@ def test_an_alternative_does_nothing_harmful_or_ruled_out_that_no_request_asks_f
         replace(one, is_destructive=is_destructive) if one.pk == POST else one for one in TOOLS
     ]
     found = build_workflow(
-        make_request(intent),
+        make_reading(intent),
         replace(
             ranking(
                 ranked(OTHER, POST, confidence=0.6),
@@ -215,8 +216,8 @@ def test_a_tool_that_cannot_be_called_serves_no_request() -> None:
         ranking(ranked(LIST, confidence=0.1)),
         requests=((candidate(READ, 0.6), candidate(OTHER, 0.5)),),
     )
-    context = make_context(replace(TOOLS[0], is_usable=False), *TOOLS[1:])
-    assert tools_of(build_workflow(make_request("read the report"), found, context=context)) == [
+    context = make_context(replace(TOOLS[0], obstacle="is disabled"), *TOOLS[1:])
+    assert tools_of(build_workflow(make_reading("read the report"), found, context=context)) == [
         OTHER
     ]
 
@@ -231,11 +232,11 @@ def test_each_task_is_bound_to_its_own_request() -> None:
         ),
     )
     suggestion = build_workflow(
-        make_request("read /srv/a.txt and list the folder /srv/b"),
+        make_reading("read /srv/a.txt and list the folder /srv/b"),
         found,
         context=make_context(*files),
     )
-    assert {task.tool: task.arguments for task in suggestion.tasks} == {
+    assert {task.tool.pk: task.arguments for task in suggestion.tasks} == {
         READ: {"path": "/srv/a.txt"},
         LIST: {"path": "/srv/b"},
     }
@@ -292,11 +293,11 @@ WEATHER = {
 }
 
 
-def choose_between(first: SuggestTool, second: SuggestTool) -> list[int]:
+def choose_between(first: WorkflowTool, second: WorkflowTool) -> list[int]:
     """Suggest a tool for a request that both tools are near to, the first one a little nearer."""
     requests = ((candidate(first.pk, 0.52), candidate(second.pk, 0.5)),)
     found = replace(ranking(ranked(LIST, confidence=0.1)), requests=requests)
-    request = make_request("weather in Lisbon, please")
+    request = make_reading("weather in Lisbon, please")
     return tools_of(build_workflow(request, found, context=make_context(first, second)))
 
 

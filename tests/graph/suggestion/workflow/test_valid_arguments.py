@@ -8,7 +8,7 @@ from graph.suggestion.workflow.build import build_workflow
 from tests.graph import drawn
 from tests.graph.suggestion.workflow.builders import (
     make_context,
-    make_request,
+    make_reading,
     ranked,
     ranking,
     tool,
@@ -62,14 +62,14 @@ def holds_reference(value):
 def test_arguments_are_valid_except_needed_ones(tools, schemas, relations, intent):
     told = [tool(pk, input_schema=one) for pk, one in enumerate(schemas, 1)]
     found = build_workflow(
-        make_request(intent),
+        make_reading(intent),
         ranking(ranked(*tools)),
         context=make_context(*told, relations=relations),
     )
     for task in found.tasks:
-        needed = {one.pointer.split("/")[1] for one in found.needs_input.get(task.id, ())}
+        needed = {one.pointer.split("/")[1] for one in task.needs_input}
         linked = {name for name, value in task.arguments.items() if holds_reference(value)}
-        published = schemas[task.tool - 1]
+        published = schemas[task.tool.pk - 1]
         problems = schema.validate_arguments(published, task.arguments)
         missing = {problem.path.split("/")[1] for problem in problems}
         assert missing <= needed | linked

@@ -1,9 +1,9 @@
 import pytest
 
 from graph.relations import Relation, RelationKind
+from graph.suggestion.binding.tasks import SuggestedTask
 from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow.build import build_workflow
-from graph.suggestion.workflow.types import SuggestedTask
 from graph.suggestion.workflow.wording import (
     MAX_QUOTED,
     MAX_TOOLS,
@@ -11,7 +11,7 @@ from graph.suggestion.workflow.wording import (
 )
 from tests.graph.suggestion.workflow.builders import (
     make_context,
-    make_request,
+    make_reading,
     needs,
     neighbour,
     ranked,
@@ -22,7 +22,7 @@ from tests.graph.suggestion.workflow.builders import (
 
 def told(likely, what=None, **values):
     return build_workflow(
-        what or make_request(), likely, context=make_context(**values)
+        what or make_reading(), likely, context=make_context(**values)
     ).explanation
 
 
@@ -35,7 +35,7 @@ def test_only_the_first_tools_of_a_large_workflow_are_explained():
     many = range(100, 112)
     likely = ranking(ranked(*many), probabilities=dict.fromkeys(many, 0.5))
     told_of = build_workflow(
-        make_request(), likely, context=make_context(*map(tool, many))
+        make_reading(), likely, context=make_context(*map(tool, many))
     ).explanation
     assert sum("probability" in sentence for sentence in told_of) == MAX_TOOLS
     assert "And 4 more tools." in told_of
@@ -52,14 +52,14 @@ def test_shares_of_another_number_of_clauses_are_ignored():
 
 def test_a_long_clause_is_cut():
     likely = ranking(ranked(1), shares={1: [1.0]})
-    (sentence,) = [text for text in told(likely, make_request("x" * 300)) if "fits" in text]
+    (sentence,) = [text for text in told(likely, make_reading("x" * 300)) if "fits" in text]
     assert sentence == f"git:status: fits “{'x' * (MAX_QUOTED - 1)}…”."
 
 
 def test_only_the_first_added_tools_are_named():
     needed = [tool(pk) for pk in range(100, 110)]
     found = build_workflow(
-        make_request(),
+        make_reading(),
         ranking(ranked(3)),
         context=make_context(*needed, relations=[needs(3, one.pk) for one in needed]),
     )
@@ -71,7 +71,7 @@ def test_only_the_first_added_tools_are_named():
 def test_requirements_beyond_the_limit_are_counted():
     needed = [tool(pk) for pk in range(100, 125)]
     found = build_workflow(
-        make_request(),
+        make_reading(),
         ranking(ranked(3)),
         context=make_context(*needed, relations=[needs(3, one.pk) for one in needed]),
     )
@@ -82,7 +82,7 @@ def test_a_hidden_replacement_is_not_named():
     hidden = [Relation(99, 1, RelationKind.REPLACES, 1.0)]
     assert (
         build_workflow(
-            make_request(), ranking(ranked(1)), context=make_context(relations=hidden)
+            make_reading(), ranking(ranked(1)), context=make_context(relations=hidden)
         ).warnings
         == ()
     )
@@ -90,12 +90,12 @@ def test_a_hidden_replacement_is_not_named():
 
 def test_without_a_clear_fit_there_is_a_warning():
     faint = ranking(ranked(1), probabilities={1: 0.15})
-    found = build_workflow(make_request(), faint, context=make_context())
+    found = build_workflow(make_reading(), faint, context=make_context())
     assert "no tool clearly fits the intent: the most likely has a probability of 0.15" in (
         found.warnings
     )
     clear = ranking(ranked(1), probabilities={1: 0.6})
-    assert build_workflow(make_request(), clear, context=make_context()).warnings == ()
+    assert build_workflow(make_reading(), clear, context=make_context()).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,7 @@ def test_without_a_clear_fit_there_is_a_warning():
     ],
 )
 def test_a_condition_that_begins_a_clause_is_one_of_what_follows(intent, named):
-    tasks = [
-        SuggestedTask(id=name, tool=pk, name=f"git:{name}", arguments={})
-        for pk, name in ((1, "status"), (3, "commit"))
-    ]
+    tasks = [SuggestedTask(id=name, tool=tool(pk)) for pk, name in ((1, "status"), (3, "commit"))]
     spans = {1: (0, intent.index("commit")), 3: (intent.index("commit"), len(intent))}
     (warning,) = write_conditions(find_conditions(intent), tasks, spans, text=intent)
     assert warning.endswith(f"before you run {named}")

@@ -1,10 +1,11 @@
-"""Types of binding: its inputs and results."""
+"""The tools and the tasks of a suggested workflow, and what binding says of their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gateway_project.foundation.references import escape_literals
@@ -24,8 +25,10 @@ class BindingSource(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BindTool:
-    """A tool as binding reads it: its definition and whether its server is trusted.
+class WorkflowTool:
+    """A tool as the suggestion reads it: its definition, and what one caller may do with it.
+
+    Made for each suggestion from a `tools.catalogue.CatalogueTool`, which everybody shares.
 
     Attributes:
         pk: Primary key.
@@ -37,6 +40,10 @@ class BindTool:
         is_trusted: Whether its server is trusted; only trusted servers receive stated secrets.
         is_destructive: Whether its effects may be destructive or irreversible, by its server's
             annotations or by words in its name.
+        is_read_only: Whether its trusted server declares it read-only.
+        obstacle: Why the caller may not call it now; empty if it may.
+        problem: Why its server is unreliable at the moment; empty if it is not.
+        alternative_ids: Ids of substitute tools, looked up if its server has a problem.
     """
 
     pk: int
@@ -47,29 +54,20 @@ class BindTool:
     definition_hash: str = ""
     is_trusted: bool = True
     is_destructive: bool = False
+    is_read_only: bool = False
+    obstacle: str = ""
+    problem: str = ""
+    alternative_ids: tuple[str, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the caller may call it now."""
+        return not self.obstacle
 
     @property
     def server(self) -> str:
         """Name of its server."""
         return self.tool.partition(":")[0]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BindingStep:
-    """A task whose arguments are to be bound.
-
-    Attributes:
-        id: Id of the task; unique among the steps.
-        tool: The tool it calls.
-        is_read_only: Whether the tool is known to be read-only. Other tools never receive an
-            arbitrary item of a list, nor values that the intent protects (see `guard`).
-        request: Start and end of the part of the intent that asks for the task; None: unknown.
-    """
-
-    id: str
-    tool: BindTool
-    is_read_only: bool = False
-    request: tuple[int, int] | None = None
 
 
 class FieldPair(NamedTuple):
@@ -126,58 +124,63 @@ class BoundArgument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binding:
-    """Source and confidence of a bound argument.
-
-    Attributes:
-        pointer: JSON pointer into the arguments.
-        source: Its source.
-        evidence: Reason, in plain words.
-        confidence: Probability that it is right, in [0, 1].
-    """
-
-    pointer: str
-    source: BindingSource
-    evidence: str
-    confidence: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class MissingArgument:
     """A required argument without a value.
 
     Attributes:
-        pointer: JSON pointer into the arguments.
-        name: Name of the parameter.
+        pointer: JSON pointer into the arguments; empty: they as a whole.
         description: From the tool's schema; may be empty.
         schema: Normalised schema of the parameter.
         reason: Why no value was found, in plain words.
     """
 
     pointer: str
-    name: str
     description: str
     schema: Mapping[str, Any]
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoundStep:
-    """A task with its bound arguments.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SuggestedTask:
+    """One call of a suggested workflow: first its tool, then with its arguments and its order.
 
     Attributes:
-        id: Id of the task.
-        arguments: Literals, and references `{"$ref": task, "pointer": "/…"}`.
-        bindings: One for each argument, in the order of the schema.
-        needs_input: Missing required arguments; empty if the task could run.
-        references: Ids of the steps it takes values from; they must run before it.
-        wait_for: Ids of further steps that must run before it, because one of them may provide a
-            value, though it is unknown which one or where in its result.
+        id: Unique in the workflow.
+        tool: The tool it calls.
+        request: Start and end of the part of the intent that asks for it; None: unknown.
+        bindings: Bound arguments by name, in the order of the schema.
+        needs_input: Missing required arguments; empty if it could run.
+        wait_for: Ids of tasks, beside `references`, that must run before it, because one of them
+            may provide a value, though it is unknown which one or where in its result.
+        depends_on: Ids of the tasks that must finish first.
+        is_denied: Whether it may change something, and the intent only asks or tells of it.
     """
 
     id: str
-    arguments: Mapping[str, Any]
-    bindings: tuple[Binding, ...] = ()
+    tool: WorkflowTool
+    request: tuple[int, int] | None = None
+    bindings: Mapping[str, BoundArgument] = field(default_factory=dict)
     needs_input: tuple[MissingArgument, ...] = ()
-    references: tuple[str, ...] = ()
     wait_for: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    is_denied: bool = False
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether its tool is known to be read-only.
+
+        Other tools never receive an arbitrary item of a list, nor values that the intent protects
+        (see `guard`).
+        """
+        return self.tool.is_read_only
+
+    @cached_property
+    def arguments(self) -> Mapping[str, Any]:
+        """Literals, and references `{"$ref": task, "pointer": "/…"}`."""
+        return {name: bound.to_argument() for name, bound in self.bindings.items()}
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Ids of the tasks it takes values from; they must run before it."""
+        sources = (bound.source_step for bound in self.bindings.values())
+        return tuple(dict.fromkeys(task for task in sources if task))
