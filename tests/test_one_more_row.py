@@ -1,0 +1,124 @@
+"""A relation kind is added in one place: the product with one more row has it everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph.relations import RelationKind
+from tests.patience import PATIENCE_S
+
+ROOT = Path(__file__).resolve().parent.parent
+# Loads a module from edited source before anything imports it, as after an edit of its file.
+WITH_EDITED_MODULE = """
+import importlib.util, json, sys
+name, before, added = sys.argv[1:]
+spec = importlib.util.find_spec(name)
+source = spec.loader.get_source(name)
+assert source.count(before) == 1, before
+module = sys.modules[name] = importlib.util.module_from_spec(spec)
+exec(compile(source.replace(before, added + before), spec.origin, "exec"), module.__dict__)
+import django
+django.setup()
+"""
+MIGRATED = """
+from django.apps import apps
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+loader = MigrationLoader(None)
+detector = MigrationAutodetector(loader.project_state(), ProjectState.from_apps(apps))
+changes = detector.changes(loader.graph)
+operations = {app: sorted({type(one).__name__ for change in made for one in change.operations})
+              for app, made in changes.items()}
+"""
+KIND_ROW = """    UNDOES = KindTraits(
+        name="undoes",
+        sentence="{source} undoes {target}",
+        phrases=("undoes {}", "is undone by {}"),
+        stroke=("--chart-9", (1, 6)),
+        runs_first="target",
+        effect="check",
+    )
+
+"""
+SHOW_KIND = """
+from gateway_project.api.graph import RelationDecisionSerializer
+from gateway_project.configuration.document import parse_document, to_json
+from gateway_project.console.rooms.graph import describe_drawing
+from gateway_project.find.relation_rows import relation_rows
+from gateway_project.mcp.meta_tools import TOOLS
+from graph.enhance.answer import SearchMatch
+from graph.enhance.enhance import enhance_matches
+from graph.enhance.order import order_for_running
+from graph.exchange.fields import read_relation
+from graph.relations import Relation, RelationKind
+from graph.topology import Topology
+from graph.wording import write_sentence
+from tests.gateway.catalogues import catalogue, tool
+from tools.visibility import Visibility
+from gateway_project.foundation.caller import Caller
+relation = Relation(1, 2, RelationKind.UNDOES, 0.9)
+topology = Topology([relation])
+caller = Caller(user="ann", team=None, person=None, scopes=frozenset("*"), kind="command")
+tools = (tool("git:restore", pk=1), tool("git:reset", pk=2))
+visible = Visibility(catalogue=catalogue(*tools), caller=caller)
+stated = {"source": "git:restore", "kind": "undoes", "target": "git:reset"}
+decision = RelationDecisionSerializer(data={**stated, "decision": "add"})
+drawing = describe_drawing([relation], {}, {}, visible, total=1)
+print(json.dumps({
+    "sentence": write_sentence(relation, visible.get_tool_id),
+    "rows": [row["says"] for pk in (1, 2)
+             for row in relation_rows(visible.find_tool(pk), topology, visible)],
+    "rest": [decision.is_valid(), decision.errors],
+    "mcp": "'undoes'" in str(TOOLS),
+    "configuration": to_json(parse_document({"version": 1, "relations": [stated]}))["relations"],
+    "file": read_relation(stated, line=1, wrong=[]).kind,
+    "legend": drawing["kinds"][drawing["edges"][0][2]],
+    "offered": [one.tool for one in enhance_matches(topology, [SearchMatch(2, 0.9)]).entries],
+    "order": order_for_running(topology, [1, 2]).tools,
+    "migrated": operations,
+}))
+"""
+
+
+def run_with_row(module: str, row: str, show: str, *, before: str) -> Any:
+    """Return the JSON that a program prints when a module has one more row before some text."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_EDITED_MODULE + MIGRATED + show, module, before, row],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        cwd=ROOT,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "gateway_project.settings.test"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_relation_kind_is_one_row():
+    words = "    @property\n    def words(self)"
+    assert run_with_row("graph.relations", KIND_ROW, SHOW_KIND, before=words) == {
+        "sentence": "git:restore undoes git:reset",
+        "rows": ["undoes git:reset", "is undone by git:restore"],
+        "rest": [True, {}],
+        "mcp": True,
+        "configuration": [{"source": "git:restore", "kind": "undoes", "target": "git:reset"}],
+        "file": "undoes",
+        "legend": ["undoes", True, 1, "--chart-9", [1, 6]],
+        "offered": [2, 1],
+        "order": [2, 1],
+        "migrated": {"graph": ["AddConstraint", "AlterField", "RemoveConstraint"]},
+    }
+
+
+@pytest.mark.parametrize("kind", RelationKind)
+def test_the_documents_name_every_relation_kind(kind):
+    for page in ("graph.md", "graph_exchange.md"):
+        assert f"`{kind}`" in (ROOT / "docs" / page).read_text("utf-8"), page
