@@ -1,4 +1,4 @@
-"""A relation kind is added in one place: the product with one more row has it everywhere."""
+"""Relation kinds and webhook events are rows: the product with one more has it everywhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from gateway_project.webhook_events import SELECTABLE_EVENTS
 from graph.relations import RelationKind
 from tests.patience import PATIENCE_S
 
@@ -86,6 +88,47 @@ print(json.dumps({
     "migrated": operations,
 }))
 """
+EVENT_ROW = """    SERVER_LOST = (
+        "server.lost", "a server is lost", "Server {server} is lost", "/servers/{server}/"
+    )
+"""
+# The event happens as a trigger would tell of it; what it needs of the database is rolled back.
+SHOW_EVENT = """
+import os
+from django.conf import settings
+settings.DATABASES["default"].update(json.loads(os.environ["TEST_DATABASE"]))
+from cryptography.fernet import Fernet
+from django.db import connection, transaction
+from django.utils import timezone
+from gateway_project.api.webhooks import WebhookSerializer
+from gateway_project.configuration.document import parse_document, to_json
+from gateway_project.console.rooms.webhooks import WebhookForm
+from gateway_project.foundation.sealing import Sealer
+from gateway_project.webhooks import store
+from gateway_project.webhooks.message import build_headers
+hook = {"url": "https://x.example/hook", "events": ["server.lost"]}
+serializer = WebhookSerializer(data={"name": "ops", **hook})
+sealer = Sealer([Fernet.generate_key()])
+with transaction.atomic(), connection.cursor() as cursor:
+    cursor.execute("ALTER TABLE gateway_project_webhook DROP CONSTRAINT webhook_events_known")
+    store.save_webhook({"name": "ops", **hook}, secret="whs_s", sealer=sealer)
+    happened = "SELECT gateway_queue_deliveries('server.lost', NULL, %s)"
+    cursor.execute(happened, [json.dumps({"server": "git"})])
+    now = timezone.now()
+    due = [one.pk for one in store.load_due(at=now)]
+    (message,) = store.claim_due(due, at=now, sealer=sealer)
+    transaction.set_rollback(True)
+sent = message.build_body("https://console")
+whole = {"version": 1, "webhooks": {"ops": hook}}
+print(json.dumps({
+    "rest": [serializer.is_valid(), serializer.errors],
+    "form": WebhookForm.base_fields["events"].choices[-1],
+    "configuration": to_json(parse_document(whole))["webhooks"]["ops"]["events"],
+    "header": build_headers(message, sent, timestamp=1)["Foregate-Event"],
+    "sent": [json.loads(sent)[name] for name in ("event", "title", "link", "data")],
+    "migrated": operations,
+}))
+"""
 
 
 def run_with_row(module: str, row: str, show: str, *, before: str) -> Any:
@@ -96,7 +139,11 @@ def run_with_row(module: str, row: str, show: str, *, before: str) -> Any:
         text=True,
         timeout=PATIENCE_S,
         cwd=ROOT,
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": "gateway_project.settings.test"},
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "gateway_project.settings.test",
+            "TEST_DATABASE": json.dumps({"NAME": connection.settings_dict["NAME"]}),
+        },
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -118,7 +165,31 @@ def test_a_relation_kind_is_one_row():
     }
 
 
+@pytest.mark.django_db
+def test_a_webhook_event_is_one_row():
+    test_row = '    TEST = ("test"'
+    assert run_with_row(
+        "gateway_project.webhook_events", EVENT_ROW, SHOW_EVENT, before=test_row
+    ) == {
+        "rest": [True, {}],
+        "form": ["server.lost", "a server is lost"],
+        "configuration": ["server.lost"],
+        "header": "server.lost",
+        "sent": [
+            "server.lost", "Server git is lost", "https://console/servers/git/", {"server": "git"},
+        ],
+        "migrated": {
+            "gateway_project": ["AddConstraint", "AlterField", "RemoveConstraint"],
+        },
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", RelationKind)
 def test_the_documents_name_every_relation_kind(kind):
     for page in ("graph.md", "graph_exchange.md"):
         assert f"`{kind}`" in (ROOT / "docs" / page).read_text("utf-8"), page
+
+
+@pytest.mark.parametrize("event", SELECTABLE_EVENTS)
+def test_the_documents_name_every_event(event):
+    assert f"| `{event}` |" in (ROOT / "docs" / "webhooks.md").read_text("utf-8")
