@@ -1,4 +1,4 @@
-"""Relation kinds and webhook events are rows: the product with one more has it everywhere."""
+"""Relation kinds, webhook events and embedding models are rows: one more is known everywhere."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnx
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
+from gateway_project.foundation.config import Config
+from gateway_project.foundation.embedding_models import MODEL_RECIPES, ModelRecipe
 from gateway_project.webhook_events import SELECTABLE_EVENTS
 from graph.relations import RelationKind
+from tests.factories import ToolFactory
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -193,3 +201,33 @@ def test_the_documents_name_every_relation_kind(kind):
 @pytest.mark.parametrize("event", SELECTABLE_EVENTS)
 def test_the_documents_name_every_event(event):
     assert f"| `{event}` |" in (ROOT / "docs" / "webhooks.md").read_text("utf-8")
+
+
+def save_tiny_model(folder: Path) -> None:
+    """Write the files of a model that looks up one vector of four numbers for each token."""
+    make = onnx.helper
+    table = onnx.numpy_helper.from_array(np.eye(1, 4, dtype=np.float32), "table")
+    ids = make.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["texts", "tokens"])
+    states = make.make_tensor_value_info("states", onnx.TensorProto.FLOAT, ["texts", "tokens", 4])
+    look_up = make.make_node("Gather", ["table", "input_ids"], ["states"])
+    graph = make.make_graph([look_up], "tiny", [ids], [states], [table])
+    opset = make.make_opsetid("", 17)
+    (folder / "onnx").mkdir(parents=True)
+    onnx.save(
+        make.make_model(graph, opset_imports=[opset], ir_version=8), folder / "onnx/model.onnx"
+    )
+    Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]")).save(str(folder / "tokenizer.json"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_embedding_model_is_one_row(home, capsys, monkeypatch):
+    tiny = ModelRecipe(repo="toy/tiny", dimensions=4, pooling="mean", max_tokens=8)
+    monkeypatch.setitem(MODEL_RECIPES, tiny.repo, tiny)
+    assert Config(embedding_model="tiny").embedding_model == "toy/tiny"
+    save_tiny_model(home / "models" / tiny.repo)
+    ToolFactory()
+    call_command("embed", "--model", "tiny", "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert (report["model"], report["embedded"], report["covered"]) == ("toy/tiny", 1, 1)
+    with pytest.raises(CommandError, match=r"known are: .*toy/tiny"):
+        call_command("embed", "--model", "no/such")
