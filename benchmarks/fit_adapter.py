@@ -109,9 +109,8 @@ class Encoder:
         import torch
         from transformers import AutoModel, AutoTokenizer
 
-        from gateway_project.foundation.config import MINILM
+        from gateway_project.foundation.embedding_models import MINILM, find_recipe
         from tools.embed.locate import find_packaged_folder
-        from tools.embed.recipes import find_recipe
 
         torch.manual_seed(SEED)
         folder = find_packaged_folder(find_recipe(MINILM))

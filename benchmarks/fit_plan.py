@@ -132,7 +132,6 @@ def gather(
     """
     from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
-    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
@@ -155,6 +154,7 @@ def gather(
 
 def make_context(one: IndexedSet) -> SuggestionContext:
     """Return the tools of a set as a suggestion sees them, without history or reader."""
+    from graph.suggestion.binding.tasks import WorkflowTool
     from graph.suggestion.workflow.types import SuggestionContext
 
     tools = {

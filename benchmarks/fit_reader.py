@@ -93,9 +93,8 @@ class Training:
         from tokenizers import Tokenizer
         from transformers import AutoModel
 
-        from gateway_project.foundation.config import MINILM
+        from gateway_project.foundation.embedding_models import MINILM, find_recipe
         from tools.embed.locate import find_packaged_folder
-        from tools.embed.recipes import find_recipe
 
         torch.manual_seed(SEED)
         random.seed(SEED)

@@ -20,6 +20,7 @@ from gateway_project.foundation.sealed_columns import (
     SealedBinaryField,
     SealedTextField,
 )
+from gateway_project.webhook_events import SELECTABLE_EVENTS
 from tools.models import Team, ToolGroup
 
 LIST_OF_TEXTS = 'strict $ ? (@.type() == "array" && !exists(@[*] ? (@.type() != "string")))'
@@ -175,15 +176,18 @@ class IdempotentRequest(models.Model):
         return f"{self.created_at:%Y-%m-%d %H:%M:%S}, {self.status or 'not answered'}"
 
 
+# The first events keep the labels of the migration that made the table; no page shows any.
+_FIRST_LABELS = {
+    "approval.waiting": "a call waits for approval",
+    "definition.changed": "a definition changed (quarantined)",
+}
+_EVENT_CHOICES = [
+    (event.value, _FIRST_LABELS.get(event.value, event.words)) for event in SELECTABLE_EVENTS
+]
+
+
 class Webhook(models.Model):
     """Where to tell of events: an address that takes signed requests, or a mail address."""
-
-    class Event(models.TextChoices):
-        """An event that a webhook can be for."""
-
-        APPROVAL_WAITING = "approval.waiting", "a call waits for approval"
-        RUN_FAILED = "run.failed", "a run failed"
-        DEFINITION_CHANGED = "definition.changed", "a definition changed (quarantined)"
 
     name = models.CharField(max_length=100)
     team = models.ForeignKey(
@@ -198,7 +202,7 @@ class Webhook(models.Model):
         max_length=2_000,
         help_text="https://…, http://…, or mailto:ADDRESS. Stored as it is: keep secrets out.",
     )
-    events = ArrayField(models.CharField(max_length=30, choices=Event.choices))
+    events = ArrayField(models.CharField(max_length=30, choices=_EVENT_CHOICES))
     secret_sealed = SealedTextField(keys=SECRETS, editable=False)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -215,9 +219,7 @@ class Webhook(models.Model):
                 condition=Q(url__regex="^(https?://|mailto:)[^ ]+$"), name="webhook_url_known"
             ),
             models.CheckConstraint(
-                condition=Q(
-                    events__contained_by=["approval.waiting", "run.failed", "definition.changed"]
-                ),
+                condition=Q(events__contained_by=[event.value for event in SELECTABLE_EVENTS]),
                 name="webhook_events_known",
             ),
         )

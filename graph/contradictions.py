@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from graph.algorithms import cycles
-from graph.relations import SYMMETRIC_KINDS, Relation, RelationKind
+from graph.relations import Relation, RelationKey, RelationKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,8 @@ def find_contradictions(
         >>> [found.message for found in find_contradictions(both)]
         ['tool 1 and tool 2 cannot replace each other: keep one of the two']
     """
-    by_key = {}
+    by_key: dict[RelationKey, Relation] = {}
+    excluded: dict[frozenset[int], Relation] = {}
     found = []
     for relation in relations:
         if relation.source == relation.target:
@@ -56,24 +57,21 @@ def find_contradictions(
             found.append(Contradiction(first=relation, second=relation, message=message))
         else:
             by_key[relation.key] = relation
+            if relation.kind.traits.effect == "exclusion":
+                excluded[frozenset(relation.key[:2])] = relation
     for relation in by_key.values():
-        source, target = relation.source, relation.target
-        if relation.kind is RelationKind.REPLACES and source < target:
-            reverse = by_key.get((target, source, RelationKind.REPLACES))
-            if reverse is not None:
-                message = (
-                    f"{name(source)} and {name(target)} cannot replace each other: " + _KEEP_ONE
-                )
-                found.append(Contradiction(first=relation, second=reverse, message=message))
-        elif relation.kind is RelationKind.DEPENDS_ON and relation.required:
-            excluded = _find_in_either_direction(
-                by_key, source, target, RelationKind.MUTUALLY_EXCLUSIVE
-            )
-            if excluded is not None:
-                message = f"{name(source)} cannot both require {name(target)} and exclude it: "
-                found.append(
-                    Contradiction(first=relation, second=excluded, message=message + _KEEP_ONE)
-                )
+        source, target, kind = relation.key
+        if kind.traits.effect == "replacement" and source < target:
+            second = by_key.get((target, source, kind))
+            message = f"{name(source)} and {name(target)} cannot replace each other: "
+        elif kind is RelationKind.DEPENDS_ON and relation.required:
+            second = excluded.get(frozenset((source, target)))
+            message = f"{name(source)} cannot both require {name(target)} and exclude it: "
+        else:
+            continue
+        if second is not None:
+            message += "keep one of the two"
+            found.append(Contradiction(first=relation, second=second, message=message))
     return tuple(found)
 
 
@@ -103,16 +101,3 @@ def dropped_dependencies(relations: Iterable[Relation]) -> tuple[Relation, ...]:
     """
     depends = (relation for relation in relations if relation.kind is RelationKind.DEPENDS_ON)
     return cycles.break_cycles(depends).dropped_relations
-
-
-_KEEP_ONE = "keep one of the two"
-
-
-def _find_in_either_direction(
-    by_key: dict[tuple[int, int, RelationKind], Relation],
-    source: int,
-    target: int,
-    kind: RelationKind,
-) -> Relation | None:
-    found = by_key.get((source, target, kind))
-    return found or by_key.get((target, source, kind)) if kind in SYMMETRIC_KINDS else found

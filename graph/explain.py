@@ -12,11 +12,9 @@ from graph.algorithms.shortest_path import find_shortest_path, find_strongest_pa
 from graph.record import GraphMetric
 from graph.relations import (
     PATH_KINDS,
-    SYMMETRIC_KINDS,
     Evidence,
     Relation,
     RelationKey,
-    RelationKind,
 )
 from graph.topology import Topology
 
@@ -148,9 +146,7 @@ def explain_relations(
         forward=forward,
         backward=backward,
         common_neighbours=find_common_neighbours(topology, a, b) if is_unconnected else (),
-        is_exclusive=any(
-            relation.kind is RelationKind.MUTUALLY_EXCLUSIVE for relation in relations
-        ),
+        is_exclusive=any(one.kind.traits.effect == "exclusion" for one in relations),
     )
 
 
@@ -160,7 +156,7 @@ def explain_relation(
     """Describe a relation in words."""
     evidence = names.evidence_of(relation.key)
     described = relation
-    if relation.kind in SYMMETRIC_KINDS and start == relation.target:
+    if relation.kind.traits.is_symmetric and start == relation.target:
         described = relation._replace(source=relation.target, target=relation.source)
     return ExplainedRelation(
         relation=relation,

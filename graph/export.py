@@ -11,7 +11,7 @@ from graph.exchange import graphml, json_form
 from graph.exchange.document import GraphDocument, StatedEvidence, StatedRelation, StatedTool
 from graph.exchange.read import GraphFormat
 from graph.record import RelationRecord
-from graph.relations import SYMMETRIC_KINDS, Evidence
+from graph.relations import Evidence
 from graph.store import metrics, names, relations
 
 DEFAULT_HOPS: Final = 2
@@ -112,13 +112,11 @@ def _to_stated_relation(
     now: datetime,
 ) -> StatedRelation:
     """Return a relation between ids; symmetric kinds start at the lesser id."""
-    ends = ids[relation.source], ids[relation.target]
-    if relation.kind in SYMMETRIC_KINDS:
-        ends = min(ends), max(ends)
+    source, target = relation.kind.settle_ends(ids[relation.source], ids[relation.target])
     view = record.view_for_team(relation, team, now=now)
     return StatedRelation(
-        source=ends[0],
-        target=ends[1],
+        source=source,
+        target=target,
         kind=relation.kind,
         required=relation.required,
         confidence=None if view is None else view.confidence,

@@ -17,13 +17,13 @@ import structlog
 
 from gateway_project.foundation import advisory, sealing, time_limit
 from gateway_project.foundation.config import Config
+from gateway_project.foundation.embedding_models import UnknownModel
 from gateway_project.foundation.reasons import summarize_error
 from gateway_project.foundation.sealing import Sealer
 from gateway_project.foundation.time_limit import TimeLimitExceeded
 from graph.store import fitted_models, patterns
 from graph.store.fitted_models import ModelRow
 from tools.embed import load as embedding
-from tools.embed.recipes import UnknownModel
 
 if TYPE_CHECKING:
     from tools.search_index import SearchIndex

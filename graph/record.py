@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from graph.relations import (
     NO_DETAIL,
     SECONDS_A_DAY,
-    SYMMETRIC_KINDS,
     Evidence,
     EvidenceSource,
     Relation,
@@ -161,9 +160,7 @@ def storage_key(source: int, target: int, kind: RelationKind) -> RelationKey:
     """
     if source == target:
         raise SelfRelationError(source, kind)
-    if kind in SYMMETRIC_KINDS and source > target:
-        return (target, source, kind)
-    return (source, target, kind)
+    return (*kind.settle_ends(source, target), kind)
 
 
 def view_for_team(record: RelationRecord, team: int | None, *, now: datetime) -> Relation | None:

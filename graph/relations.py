@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 SECONDS_A_DAY: Final = 86_400
 HALF_LIFE_DAYS: Final = 30.0
@@ -23,18 +23,157 @@ ROUNDING: Final = 1e-6
 """Error that a sum of shares of one run may have."""
 
 
-class RelationKind(StrEnum):
-    """How the source of a relation relates to its target."""
+Effect = Literal["alternative", "check", "exclusion", "preference", "replacement"]
+"""What a kind does to an answer or a workflow with one of its tools, beside paths and order:
 
-    DEPENDS_ON = "depends_on"
-    PRECEDES = "precedes"
-    PROVIDES = "provides"
-    OFTEN_USED_WITH = "often_used_with"
-    ALTERNATIVE_TO = "alternative_to"
-    REPLACES = "replaces"
-    MUTUALLY_EXCLUSIVE = "mutually_exclusive"
-    VALIDATES = "validates"
-    OPTIMIZES = "optimizes"
+- alternative: either tool is offered if the other cannot be called;
+- check: the source is offered with the target;
+- exclusion: neither is offered beside the other, and a required dependency contradicts it;
+- preference: the source comes first among equally related tools;
+- replacement: the source comes before the target, which carries a warning and is never a related
+  tool; two tools that replace each other contradict.
+"""
+ToolEnd = TypeVar("ToolEnd", int, str)
+"""A tool: its primary key or its id."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KindTraits:
+    """Whatever is particular to a kind of relation.
+
+    Attributes:
+        name: Value of the member; at most 20 characters.
+        sentence: The relation as a sentence about `{source}` and `{target}`.
+        phrases: How the source relates to the other tool, and how the target does.
+        stroke: Of its lines in the console: the colour, as a custom property of its style sheet,
+            and the lengths of dashes and gaps in pixels; none: a solid line.
+        is_symmetric: Whether it holds in both directions.
+        is_path: Whether PageRank, communities, paths and related tools follow it. A kind that
+            orders as well also orders suggested workflows.
+        runs_first: The end that runs before the other; None: no order follows from it. All kinds
+            but `depends_on` give way where they close a cycle.
+        order_rank: Which of those that give way does so last at equal confidence: the lowest.
+        effect: See `Effect`; None: none of these.
+    """
+
+    name: str
+    sentence: str
+    phrases: tuple[str, str]
+    stroke: tuple[str, tuple[int, ...]]
+    is_symmetric: bool = False
+    is_path: bool = False
+    runs_first: Literal["source", "target"] | None = None
+    order_rank: int = 9
+    effect: Effect | None = None
+
+
+class RelationKind(StrEnum):
+    """How the source of a relation relates to its target: a row for each kind.
+
+    Code names a kind only where it reads or writes data that this kind alone has: `required`,
+    fields, seconds, versions, counts of common use.
+    """
+
+    traits: KindTraits
+
+    def __new__(cls, traits: Any) -> Self:  # mypy reads look-ups by value as calls of this
+        """Make the member of a row."""
+        member = str.__new__(cls, traits.name)
+        member._value_ = traits.name
+        member.traits = traits
+        return member
+
+    DEPENDS_ON = KindTraits(
+        name="depends_on",
+        sentence="{source} requires {target}",
+        phrases=("requires {}", "is required by {}"),
+        stroke=("--chart-3", (12, 4)),
+        is_path=True,
+        runs_first="target",
+    )
+    PRECEDES = KindTraits(
+        name="precedes",
+        sentence="{source} comes before {target}",
+        phrases=("comes before {}", "comes after {}"),
+        stroke=("--chart-1", ()),
+        is_path=True,
+        runs_first="source",
+        order_rank=1,
+    )
+    PROVIDES = KindTraits(
+        name="provides",
+        sentence="{source} provides for {target}",
+        phrases=("provides input for {}", "takes input from {}"),
+        stroke=("--chart-2", (9, 3, 2, 3)),
+        is_path=True,
+        runs_first="source",
+        order_rank=0,
+    )
+    OFTEN_USED_WITH = KindTraits(
+        name="often_used_with",
+        sentence="{source} and {target} are often used together",
+        phrases=("is often used with {}",) * 2,
+        stroke=("--chart-8", (2, 4)),
+        is_symmetric=True,
+        is_path=True,
+    )
+    ALTERNATIVE_TO = KindTraits(
+        name="alternative_to",
+        sentence="{source} and {target} are alternatives",
+        phrases=("is an alternative to {}",) * 2,
+        stroke=("--chart-4", (5, 4)),
+        is_symmetric=True,
+        effect="alternative",
+    )
+    REPLACES = KindTraits(
+        name="replaces",
+        sentence="{source} replaces {target}",
+        phrases=("replaces {}", "is replaced by {}"),
+        stroke=("--chart-6", (18, 4)),
+        effect="replacement",
+    )
+    MUTUALLY_EXCLUSIVE = KindTraits(
+        name="mutually_exclusive",
+        sentence="{source} and {target} exclude each other",
+        phrases=("must not be used together with {}",) * 2,
+        stroke=("--chart-5", (2, 2, 2, 7)),
+        is_symmetric=True,
+        effect="exclusion",
+    )
+    VALIDATES = KindTraits(
+        name="validates",
+        sentence="{source} checks {target}",
+        phrases=("checks the work of {}", "can be checked with {}"),
+        stroke=("--chart-7", (14, 3, 2, 3, 2, 3)),
+        runs_first="target",
+        order_rank=2,
+        effect="check",
+    )
+    OPTIMIZES = KindTraits(
+        name="optimizes",
+        sentence="{source} optimizes {target}",
+        phrases=("optimizes {}", "is optimized by {}"),
+        stroke=("--chart-9", (5, 2, 1, 2)),
+        effect="preference",
+    )
+
+    @property
+    def words(self) -> str:
+        """Its name in words."""
+        return self.value.replace("_", " ")
+
+    def settle_ends(self, source: ToolEnd, target: ToolEnd) -> tuple[ToolEnd, ToolEnd]:
+        """Return the ends as they are stored: a symmetric kind starts at the lesser one.
+
+        Example:
+            >>> RelationKind.ALTERNATIVE_TO.settle_ends(2, 1)
+            (1, 2)
+            >>> RelationKind.PRECEDES.settle_ends(2, 1)
+            (2, 1)
+        """
+        if self.traits.is_symmetric and target < source:
+            return target, source
+        return source, target
 
 
 class EvidenceSource(StrEnum):
@@ -48,19 +187,12 @@ class EvidenceSource(StrEnum):
 
 TEAM_SOURCES: Final = frozenset({EvidenceSource.OBSERVED, EvidenceSource.SCHEMA})
 """Sources whose evidence may belong to one team: its runs, and the results it saw."""
-SYMMETRIC_KINDS: Final = frozenset(
-    {RelationKind.OFTEN_USED_WITH, RelationKind.ALTERNATIVE_TO, RelationKind.MUTUALLY_EXCLUSIVE}
+PATH_KINDS: Final = tuple(kind for kind in RelationKind if kind.traits.is_path)
+"""Kinds that PageRank, communities and paths are computed on; members are slow to hash."""
+SOFT_KINDS: Final = tuple(
+    kind for kind in RelationKind if kind.traits.runs_first and kind is not RelationKind.DEPENDS_ON
 )
-"""Kinds that hold in both directions."""
-PATH_KINDS: Final = frozenset(
-    {
-        RelationKind.DEPENDS_ON,
-        RelationKind.PRECEDES,
-        RelationKind.PROVIDES,
-        RelationKind.OFTEN_USED_WITH,
-    }
-)
-"""Kinds that PageRank, communities and paths are computed on."""
+"""Kinds that constrain an order unless that closes a cycle."""
 RelationKey = tuple[int, int, RelationKind]
 """Source, target and kind of a relation, in stored direction."""
 NO_DETAIL: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -68,8 +200,6 @@ SHIPPED: Final = "foregate"
 """Origin of evidence shipped with the product."""
 MIN_BINDING_CONFIDENCE: Final = 0.5
 """Confidence from which a required dependency binds, whatever its source."""
-SOFT_KINDS: Final = (RelationKind.PROVIDES, RelationKind.PRECEDES, RelationKind.VALIDATES)
-"""Kinds that constrain an order unless that closes a cycle; priority at equal confidence."""
 _SCHEMA_ONLY: Final = (EvidenceSource.SCHEMA,)
 
 
@@ -124,6 +254,23 @@ class Relation(NamedTuple):
         """The identifying key."""
         return (self.source, self.target, self.kind)
 
+    @property
+    def run_order(self) -> tuple[int, int]:
+        """Source and target, of a kind that orders them the one first that runs first."""
+        if self.kind.traits.runs_first == "target":
+            return self.target, self.source
+        return self.source, self.target
+
+
+def select_kinds(*effects: Effect) -> tuple[RelationKind, ...]:
+    """Return the kinds with one of some effects.
+
+    Example:
+        >>> select_kinds("replacement")
+        (<RelationKind.REPLACES: 'replaces'>,)
+    """
+    return tuple(kind for kind in RelationKind if kind.traits.effect in effects)
+
 
 def is_binding_dependency(relation: Relation) -> bool:
     """Return whether the source of a relation cannot do without the target.
@@ -162,7 +309,7 @@ def rank_soft(relation: Relation) -> tuple[bool, float, int, int, int]:
     return (
         is_server_guess(relation),
         -relation.confidence,
-        SOFT_KINDS.index(relation.kind),
+        relation.kind.traits.order_rank,
         relation.source,
         relation.target,
     )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from gateway_project.foundation.garbage import pause_collection
 from graph.relations import (
     PATH_KINDS,
-    SYMMETRIC_KINDS,
     Relation,
     RelationKey,
     RelationKind,
@@ -31,10 +30,9 @@ Arcs = Mapping[int, float]
 """The best confidence of a path kind between a tool and others."""
 
 _SOURCE, _TARGET = (Relation._fields.index(name) for name in ("source", "target"))
-_PATH_KINDS_ORDERED: Final = tuple(PATH_KINDS)  # enum members are slow to hash
-_BACKWARD_KINDS: Final = (RelationKind.OFTEN_USED_WITH,)
+_BACKWARD_KINDS: Final = tuple(kind for kind in PATH_KINDS if kind.traits.is_symmetric)
 """Path kinds that lead from the target to the source as well."""
-_DEPENDENT_FREE_KINDS: Final = tuple(PATH_KINDS - {RelationKind.DEPENDS_ON})
+_DEPENDENT_FREE_KINDS: Final = tuple(k for k in PATH_KINDS if k is not RelationKind.DEPENDS_ON)
 _BUCKET_COUNT: Final = 256
 """With 10,000 changed tools, a change copies this many references and two dicts of 40."""
 
@@ -61,7 +59,7 @@ class Topology:
         self.successors: Callable[[int], Arcs] = _ArcMap(tools, _SUCCESSORS).__getitem__
         """Return the successors of a tool on paths, with the best confidence of any path kind.
 
-        `often_used_with` leads both ways. Relations of confidence 0 are left out.
+        Symmetric kinds lead both ways. Relations of confidence 0 are left out.
         """
         self.predecessors: Callable[[int], Arcs] = _ArcMap(tools, _PREDECESSORS).__getitem__
         """Return the predecessors of a tool on paths, with the best confidence."""
@@ -86,7 +84,7 @@ class Topology:
         for relation in _as_list(tool.outgoing.get(target)):
             if relation.kind is kind:
                 return relation
-        if kind in SYMMETRIC_KINDS:
+        if kind.traits.is_symmetric:
             for relation in _as_list(tool.incoming.get(target)):
                 if relation.kind is kind:
                     return relation
@@ -113,23 +111,15 @@ class Topology:
             for other in sorted(row.keys() & members.keys()):
                 yield from _as_list(row[other])
 
-    def outgoing_relations(self, tool: int, kind: RelationKind) -> Iterator[Relation]:
-        """Yield the relations of a kind from a tool; for symmetric kinds, in both directions."""
-        if kind in SYMMETRIC_KINDS:
-            yield from (r for r in self.relations_of(tool) if r.kind is kind)
-        else:
-            yield from _iterate_kind(self._tools[tool].outgoing, kind)
-
-    def incoming_relations(self, tool: int, kind: RelationKind) -> Iterator[Relation]:
-        """Yield the relations of a kind to a tool; for symmetric kinds, in both directions."""
-        if kind in SYMMETRIC_KINDS:
-            yield from (r for r in self.relations_of(tool) if r.kind is kind)
-        else:
-            yield from _iterate_kind(self._tools[tool].incoming, kind)
+    def incoming_relations(self, tool: int, *kinds: RelationKind) -> Iterator[Relation]:
+        """Yield the relations of some kinds to a tool; of symmetric kinds, from it as well."""
+        yield from _iterate_kinds(self._tools[tool].incoming, kinds)
+        if backward := [kind for kind in kinds if kind.traits.is_symmetric]:
+            yield from _iterate_kinds(self._tools[tool].outgoing, backward)
 
     def required_relations(self, tool: int) -> Iterator[Relation]:
         """Yield the binding `depends_on` relations of a tool."""
-        for relation in _iterate_kind(self._tools[tool].outgoing, RelationKind.DEPENDS_ON):
+        for relation in _iterate_kinds(self._tools[tool].outgoing, (RelationKind.DEPENDS_ON,)):
             if is_binding_dependency(relation):
                 yield relation
 
@@ -170,17 +160,17 @@ class _Adjacency:
     @cached_property
     def successors(self) -> Arcs:
         """The arcs from the tool."""
-        return _merge_arcs((self.outgoing, _PATH_KINDS_ORDERED), (self.incoming, _BACKWARD_KINDS))
+        return _merge_arcs((self.outgoing, PATH_KINDS), (self.incoming, _BACKWARD_KINDS))
 
     @cached_property
     def predecessors(self) -> Arcs:
         """The arcs to the tool."""
-        return _merge_arcs((self.incoming, _PATH_KINDS_ORDERED), (self.outgoing, _BACKWARD_KINDS))
+        return _merge_arcs((self.incoming, PATH_KINDS), (self.outgoing, _BACKWARD_KINDS))
 
     @cached_property
     def neighbours(self) -> Arcs:
         """The arcs from and to the tool, best first."""
-        return self._sort_neighbours(_PATH_KINDS_ORDERED)
+        return self._sort_neighbours(PATH_KINDS)
 
     @cached_property
     def neighbours_but_dependents(self) -> Arcs:
@@ -188,7 +178,7 @@ class _Adjacency:
         return self._sort_neighbours(_DEPENDENT_FREE_KINDS)
 
     def _sort_neighbours(self, incoming_kinds: Sequence[RelationKind]) -> Arcs:
-        best = _merge_arcs((self.outgoing, _PATH_KINDS_ORDERED), (self.incoming, incoming_kinds))
+        best = _merge_arcs((self.outgoing, PATH_KINDS), (self.incoming, incoming_kinds))
         return dict(sorted(best.items(), key=lambda arc: (-arc[1], arc[0])))
 
 
@@ -410,8 +400,8 @@ def _merge_arcs(*parts: tuple[Row, Sequence[RelationKind]]) -> dict[int, float]:
     return best
 
 
-def _iterate_kind(row: Mapping[int, HeldRelations], kind: RelationKind) -> Iterator[Relation]:
+def _iterate_kinds(row: Row, kinds: Sequence[RelationKind]) -> Iterator[Relation]:
     for held in row.values():
         for relation in _as_list(held):
-            if relation.kind is kind:
+            if relation.kind in kinds:
                 yield relation

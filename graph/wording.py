@@ -24,17 +24,6 @@ _SOURCE_PREPOSITIONS: Final[Mapping[EvidenceSource, str]] = {
     EvidenceSource.SCHEMA: "from",
     EvidenceSource.IMPORTED: "from",
 }
-_KIND_PHRASES: Final[Mapping[RelationKind, str]] = {
-    RelationKind.DEPENDS_ON: "{source} requires {target}",
-    RelationKind.PRECEDES: "{source} comes before {target}",
-    RelationKind.PROVIDES: "{source} provides for {target}",
-    RelationKind.OFTEN_USED_WITH: "{source} and {target} are often used together",
-    RelationKind.ALTERNATIVE_TO: "{source} and {target} are alternatives",
-    RelationKind.REPLACES: "{source} replaces {target}",
-    RelationKind.MUTUALLY_EXCLUSIVE: "{source} and {target} exclude each other",
-    RelationKind.VALIDATES: "{source} checks {target}",
-    RelationKind.OPTIMIZES: "{source} optimizes {target}",
-}
 
 
 def write_sentence(relation: Relation, name_of: Callable[[int], str]) -> str:
@@ -48,7 +37,7 @@ def write_sentence(relation: Relation, name_of: Callable[[int], str]) -> str:
     source, target = name_of(relation.source), name_of(relation.target)
     if relation.kind is RelationKind.DEPENDS_ON and not relation.required:
         return f"{source} can use {target} first, but does not require it"
-    phrase = _KIND_PHRASES[relation.kind].format(source=source, target=target)
+    phrase = relation.kind.traits.sentence.format(source=source, target=target)
     return phrase + _write_detail(relation)
 
 

@@ -121,9 +121,9 @@ def copy_product_file(source: Path, target: Path) -> None:
 def stage_model(folder: Path, version: str) -> str:
     """Lay out the source of the model's wheel; return its version."""
     sys.path.insert(0, str(ROOT))
+    from gateway_project.foundation.embedding_models import MODEL_RECIPES
     from tools.embed import locate
     from tools.embed.graph_version import GRAPH_VERSION
-    from tools.embed.recipes import MODEL_RECIPES
 
     recipe = next(one for one in MODEL_RECIPES.values() if one.built)
     packaged = locate.find_packaged_folder(recipe)

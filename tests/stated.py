@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from gateway_project.foundation.config import MINILM
+from gateway_project.foundation.embedding_models import MINILM, find_recipe
 from tools.embed.locate import find_reader_files
 from tools.embed.onnx_reader import OnnxReader
 from tools.embed.reader import Answer, Question
-from tools.embed.recipes import find_recipe
 
 
 @lru_cache(maxsize=1)

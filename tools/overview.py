@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from tools.embed.recipes import UnknownModel, find_recipe
 from tools.store import embeddings
 from tools.store import overview as catalogue
 
@@ -55,10 +53,8 @@ def load_embedding_coverage(
     """Return how many tools a model has embedded.
 
     Args:
-        model: Name as configured.
+        model: Its full name.
         servers: Names of the servers whose tools count; None: all.
     """
-    with suppress(UnknownModel):  # models of the other engine keep their own names
-        model = find_recipe(model).repo
     coverage = embeddings.load_coverage(model, servers=servers)
     return {"model": model, "tools": coverage.total, "embedded": coverage.embedded}

@@ -22,11 +22,11 @@ from benchmarks.evaluation.report import METHOD_TITLES, RETRIEVAL_FIGURES
 from benchmarks.evaluation.search_words import make_word_search
 from benchmarks.evaluation.session_files import load_sessions
 from gateway_project.foundation import telemetry
+from gateway_project.foundation.embedding_models import UnknownModel
 from gateway_project.foundation.postgres import migrate
 from gateway_project.management.progress import show_progress
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import make_embedder
-from tools.embed.recipes import UnknownModel
 
 COLUMN_HEADS = {
     "recall@1": "R@1",

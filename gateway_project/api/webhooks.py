@@ -11,8 +11,8 @@ from gateway_project.access.roles import ADMINISTER
 from gateway_project.api.operations import Operation
 from gateway_project.api.views import ApiView
 from gateway_project.use_cases import curate_webhooks
+from gateway_project.webhook_events import SELECTABLE_EVENTS
 from gateway_project.webhooks import store
-from gateway_project.webhooks.message import SELECTABLE_EVENTS
 
 
 class WebhookSerializer(serializers.Serializer[Any]):

@@ -17,7 +17,7 @@ from gateway_project.configuration.sections import (
     escape_step,
 )
 from gateway_project.foundation.text import shorten
-from graph.relations import SYMMETRIC_KINDS, RelationKind
+from graph.relations import RelationKind
 
 FORMAT: Final = "foregate-configuration"
 VERSION: Final = 1
@@ -292,14 +292,13 @@ def _read_fields(
 def _settle_relation(key: Key, entry: Entry) -> tuple[Key, Entry]:
     """Return a relation in the one form that it is stored in."""
     source, kind, target = key
-    if RelationKind(kind) in SYMMETRIC_KINDS and target < source:
-        key = (target, kind, source)
+    source, target = RelationKind(kind).settle_ends(source, target)
     settled = dict(entry)
     if kind != RelationKind.DEPENDS_ON.value:
         settled["required"] = True
     if settled["rejected"]:
         settled |= {"confidence": 1.0, "fields": []}
-    return key, settled
+    return (source, kind, target), settled
 
 
 def _settle_server(entry: Entry, item: Mapping[str, Any]) -> Entry:

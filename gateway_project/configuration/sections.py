@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from execution.speculation.limits import MAX_CALLS_PER_MINUTE
 from gateway_project.foundation.endpoint import GROUP_NAME_PATTERN
-from gateway_project.webhooks.message import WebhookEvent
+from gateway_project.webhook_events import SELECTABLE_EVENTS
 from graph.relations import RelationKind
 from tools import ids
 from tools.danger import Danger
@@ -31,8 +31,6 @@ Reader = Callable[[Any], Any]
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _HASH: Final = re.compile("[0-9a-f]{64}")
-EVENTS: Final = tuple(event.value for event in WebhookEvent if event is not WebhookEvent.TEST)
-"""Events that a webhook can be for."""
 
 
 class Unfit(ValueError):
@@ -398,7 +396,10 @@ SECTIONS: Final[Mapping[str, Section]] = {
         fields={
             "team": _TEAM,
             "url": Field(read=text(2_000, required=True), default=REQUIRED),
-            "events": Field(read=set_of(choice(*EVENTS)), default=REQUIRED),
+            "events": Field(
+                read=set_of(choice(*(event.value for event in SELECTABLE_EVENTS))),
+                default=REQUIRED,
+            ),
             "enabled": _YES,
         },
     ),

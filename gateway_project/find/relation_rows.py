@@ -145,19 +145,6 @@ def list_alternatives(
 MAX_NAMED: Final = 3
 MAX_WARNINGS: Final = 5
 """Warnings of one tool, and of a whole answer."""
-
-# How the tool relates to the named one, if it is the source of the relation and if the target.
-PHRASES: Final[Mapping[RelationKind, tuple[str, str]]] = {
-    RelationKind.DEPENDS_ON: ("requires {}", "is required by {}"),
-    RelationKind.PRECEDES: ("comes before {}", "comes after {}"),
-    RelationKind.PROVIDES: ("provides input for {}", "takes input from {}"),
-    RelationKind.OFTEN_USED_WITH: ("is often used with {}",) * 2,
-    RelationKind.ALTERNATIVE_TO: ("is an alternative to {}",) * 2,
-    RelationKind.REPLACES: ("replaces {}", "is replaced by {}"),
-    RelationKind.MUTUALLY_EXCLUSIVE: ("must not be used together with {}",) * 2,
-    RelationKind.VALIDATES: ("checks the work of {}", "can be checked with {}"),
-    RelationKind.OPTIMIZES: ("optimizes {}", "is optimized by {}"),
-}
 _OPTIONAL_PHRASES: Final = ("can use {} first", "can be used before {}")
 
 
@@ -170,7 +157,7 @@ def phrase_relation(relation: Relation, tool: int, visibility: Visibility) -> st
         visibility: What the caller may see.
     """
     is_optional = relation.kind is RelationKind.DEPENDS_ON and not relation.required
-    starts, ends = _OPTIONAL_PHRASES if is_optional else PHRASES[relation.kind]
+    starts, ends = _OPTIONAL_PHRASES if is_optional else relation.kind.traits.phrases
     if relation.source == tool:
         return starts.format(visibility.get_tool_id(relation.target))
     return ends.format(visibility.get_tool_id(relation.source))

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gateway_project.foundation import access_rules, exposure_setting
+from gateway_project.foundation import access_rules, embedding_models, exposure_setting
 from gateway_project.foundation.home import default_home
 from gateway_project.foundation.mail_url import read_mail_url
 
@@ -26,10 +26,6 @@ PREFIX = "FOREGATE_"
 SECRETS = ("database_url", "secret_key", "oidc_client_secret", "email_url", "channel_redis_url")
 """Settings that may be in a file, named by a variable that ends in _FILE."""
 MIN_PORT, MAX_PORT = 1, 65_535
-MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-BGE_LARGE = "BAAI/bge-large-en-v1.5"
-EMBEDDING_MODELS = (MINILM, BGE_LARGE)
-"""Models of the onnx engine, which `tools.embed.recipes` describes."""
 
 
 class ConfigurationError(Exception):
@@ -107,7 +103,7 @@ class Config(BaseSettings):
         default="onnx", description="Engine that runs the embedding model."
     )
     embedding_model: str = Field(
-        default=MINILM,
+        default=embedding_models.MINILM,
         description="Model that embeds tools and queries; with the onnx engine, one of the table.",
     )
     embedding_threads: int = Field(
@@ -377,12 +373,13 @@ class Config(BaseSettings):
     @field_validator("embedding_model")
     @classmethod
     def _complete_model(cls, value: str, info: ValidationInfo) -> str:
-        for name in EMBEDDING_MODELS:
-            if value in {name, name.partition("/")[2]}:
-                return name
-        if info.data.get("embedding_engine") == "onnx":
-            raise ValueError(f"the onnx engine runs one of {', '.join(EMBEDDING_MODELS)}")
-        return value
+        try:
+            return embedding_models.find_recipe(value).repo
+        except embedding_models.UnknownModel:
+            if info.data.get("embedding_engine") == "onnx":
+                models = ", ".join(embedding_models.MODEL_RECIPES)
+                raise ValueError(f"the onnx engine runs one of {models}") from None
+            return value
 
     @field_validator("email_url")
     @classmethod

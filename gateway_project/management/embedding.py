@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.conf import settings
 from rich.markup import escape
 
+from gateway_project.foundation.embedding_models import UnknownModel
 from gateway_project.management.progress import show_progress
 from gateway_project.management.terminal import Terminal
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import make_embedder
-from tools.embed.recipes import UnknownModel
 from tools.embed_catalogue import embed_missing
 
 

@@ -13,6 +13,7 @@ from django.core.management.base import CommandError
 from gateway_project import flow
 from gateway_project.foundation.caller import Caller
 from gateway_project.foundation.database import close_connections
+from gateway_project.foundation.embedding_models import UnknownModel
 from gateway_project.foundation.postgres import migrate
 from gateway_project.intent.answer import IntentAnswer, IntentRequest
 from gateway_project.management.command import refusing
@@ -21,7 +22,6 @@ from gateway_project.management.terminal import Terminal, open_terminal
 from gateway_project.readiness import NotReady
 from gateway_project.wiring import one_intent
 from graph.suggestion.binding.parameters import ParameterError
-from tools.embed.recipes import UnknownModel
 from tools.query_text import QueryError
 
 PIPED_WIDTH: Final = 120

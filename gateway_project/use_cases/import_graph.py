@@ -15,7 +15,6 @@ from graph import import_file
 from graph.exchange.read import GraphFormat
 from graph.import_file import ImportedRelations, ImportRefused
 from graph.record import RelationRecord
-from graph.relations import SYMMETRIC_KINDS
 from graph.store import names, relations
 
 
@@ -106,8 +105,7 @@ def find_relation_keys(wanted: Collection[Key]) -> list[int]:
 
 
 def _make_key(record: RelationRecord, tool_ids: Mapping[int, str]) -> Key:
-    ends = [tool_ids[record.source], tool_ids[record.target]]
-    source, target = sorted(ends) if record.kind in SYMMETRIC_KINDS else ends
+    source, target = record.kind.settle_ends(tool_ids[record.source], tool_ids[record.target])
     return (source, record.kind.value, target)
 
 

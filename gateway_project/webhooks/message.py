@@ -12,10 +12,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, Final
 
 from gateway_project.foundation.text import strip_invisible
+from gateway_project.webhook_events import WebhookEvent
 
 TIMESTAMP_HEADER: Final = "Foregate-Timestamp"
 SIGNATURE_HEADER: Final = "Foregate-Signature"
@@ -28,32 +28,6 @@ FIRST_RETRY: Final = timedelta(seconds=10)
 MAX_RETRY: Final = timedelta(hours=1)
 GIVE_UP_AFTER: Final = timedelta(days=1)
 """Age of an event after which it is not sent any more."""
-
-
-class WebhookEvent(StrEnum):
-    """An event that others can be told of."""
-
-    APPROVAL_WAITING = "approval.waiting"
-    RUN_FAILED = "run.failed"
-    DEFINITION_CHANGED = "definition.changed"
-    TEST = "test"
-
-
-SELECTABLE_EVENTS: Final = tuple(event for event in WebhookEvent if event is not WebhookEvent.TEST)
-"""Events that a webhook can be for; a test is sent to any."""
-_TITLES: Final[Mapping[WebhookEvent, str]] = {
-    WebhookEvent.APPROVAL_WAITING: "A call of {tool} waits for approval",
-    WebhookEvent.RUN_FAILED: "Run {run} failed ({code})",
-    WebhookEvent.DEFINITION_CHANGED: "The definition of {tool} changed; it is quarantined",
-    WebhookEvent.TEST: "This is a test",
-}
-_PAGES: Final[Mapping[WebhookEvent, str]] = {
-    WebhookEvent.APPROVAL_WAITING: "/approvals/{approval}",
-    WebhookEvent.RUN_FAILED: "/runs/{run}/",
-    WebhookEvent.DEFINITION_CHANGED: "/tools/changed/",
-    WebhookEvent.TEST: "/",
-}
-"""Pages of the console; none needs more than the rights of those whom the event concerns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +60,7 @@ class WebhookMessage:
     @property
     def title(self) -> str:
         """What happened, in one line."""
-        title = _TITLES[self.event].format_map(self.data)
+        title = self.event.headline.format_map(self.data)
         return " ".join(strip_invisible(title).split())
 
     def build_body(self, console: str) -> bytes:
@@ -107,7 +81,7 @@ class WebhookMessage:
 
     def build_link(self, console: str) -> str:
         """Return the URL of the page of the console about it."""
-        return console + _PAGES[self.event].format_map(self.data)
+        return console + self.event.page.format_map(self.data)
 
 
 def sign_body(secret: str, timestamp: int, body: bytes) -> str:

@@ -16,7 +16,8 @@ from gateway_project.foundation import notify
 from gateway_project.foundation.sealing import Sealer, UnsealingFailed
 from gateway_project.foundation.user_error import UserError
 from gateway_project.models import Webhook, WebhookDelivery
-from gateway_project.webhooks.message import WebhookEvent, WebhookMessage, find_next_attempt
+from gateway_project.webhook_events import WebhookEvent
+from gateway_project.webhooks.message import WebhookMessage, find_next_attempt
 
 MAX_WEBHOOKS: Final = 50
 """Of a team, and of all without a team."""

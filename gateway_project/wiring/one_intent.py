@@ -33,7 +33,7 @@ async def load_effects(config: Config, team: int | None) -> IntentEffects:
         team: Primary key of the caller's team.
 
     Raises:
-        tools.embed.recipes.UnknownModel: If the configured model is unknown.
+        embedding_models.UnknownModel: If the configured model is unknown.
         django.db.Error: If the database cannot be read.
         NotReady: If a threshold setting is malformed.
     """

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.relations import PATH_KINDS, Relation, RelationKind
+from graph.relations import PATH_KINDS, Relation
 from graph.topology import Topology
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_PATH_KINDS_ORDERED: Final = tuple(PATH_KINDS)  # enum members are slow to hash
 SOURCE, TARGET, CONFIDENCE = (
     Relation._fields.index(n) for n in ("source", "target", "confidence")
 )
@@ -36,16 +35,12 @@ class Matrix:
 
 
 def build_matrix(topology: Topology) -> Matrix:
-    """Return the arcs of a topology: path kinds only, co-occurrence in both directions.
+    """Return the arcs of a topology: path kinds only, symmetric ones in both directions.
 
     Every tool with a relation of any kind has a row.
     """
-    paths = [
-        relation
-        for relation in topology.iterate_relations()
-        if relation.kind in _PATH_KINDS_ORDERED
-    ]
-    back = [relation for relation in paths if relation.kind is RelationKind.OFTEN_USED_WITH]
+    paths = [one for one in topology.iterate_relations() if one.kind in PATH_KINDS]
+    back = [one for one in paths if one.kind.traits.is_symmetric]
     return matrix_from_arrays(
         np.concatenate(
             [_relation_column(paths, SOURCE, np.int64), _relation_column(back, TARGET, np.int64)]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from graph.relations import Relation, RelationKind
+from graph.relations import Relation, select_kinds
 from graph.topology import Topology
+
+REPLACING_KINDS: Final = select_kinds("replacement")
+_ALTERNATIVE_KINDS: Final = select_kinds("alternative")
 
 
 class ToolAlternative(NamedTuple):
@@ -23,7 +26,7 @@ def find_alternatives(
     found: dict[int, ToolAlternative] = {}
     for relation in find_replacements(topology, tool):
         found.setdefault(relation.source, ToolAlternative(relation.source, relation))
-    for relation in sort_strongest(topology.outgoing_relations(tool, RelationKind.ALTERNATIVE_TO)):
+    for relation in sort_strongest(topology.incoming_relations(tool, *_ALTERNATIVE_KINDS)):
         other = relation.target if relation.source == tool else relation.source
         found.setdefault(other, ToolAlternative(other, relation))
     return tuple(item for other, item in found.items() if other != tool and usable(other))
@@ -31,7 +34,7 @@ def find_alternatives(
 
 def find_replacements(topology: Topology, tool: int) -> list[Relation]:
     """Return the relations that replace a tool, by falling confidence."""
-    return sort_strongest(topology.incoming_relations(tool, RelationKind.REPLACES))
+    return sort_strongest(topology.incoming_relations(tool, *REPLACING_KINDS))
 
 
 def sort_strongest(relations: Iterable[Relation]) -> list[Relation]:

@@ -18,7 +18,6 @@ from graph.enhance.answer import (
 from graph.enhance.related import choose_related
 from graph.enhance.required import collect_required
 from graph.enhance.rules import EnhancementRules
-from graph.relations import RelationKind
 from graph.topology import Topology
 
 LEADING_SCORE_SHARE: Final = 0.5
@@ -52,7 +51,7 @@ def enhance_matches(
     Complexity: O(n log n) in the relations of the listed tools, whatever the topology's size.
 
     Example:
-        >>> from graph.relations import Relation
+        >>> from graph.relations import Relation, RelationKind
         >>> topology = Topology([Relation(1, 3, RelationKind.DEPENDS_ON, 1.0)])
         >>> answer = enhance_matches(topology, [SearchMatch(1, 0.9), SearchMatch(2, 0.5)])
         >>> [(entry.tool, entry.role) for entry in answer.entries]
@@ -155,7 +154,9 @@ def _choose_related_entries(
 
     def fits(tool: int) -> bool:
         return not any(
-            topology.get(tool, other, RelationKind.MUTUALLY_EXCLUSIVE) for other in chosen
+            relation.kind.traits.effect == "exclusion"
+            for other in chosen
+            for relation in topology.relations_between(tool, other)
         ) and not any(
             rules.is_usable(r.source) for r in alternatives.find_replacements(topology, tool)
         )
@@ -180,7 +181,7 @@ def _iterate_exclusion_remarks(
     """Yield a remark for each exclusion, about the later tool if both are listed."""
     position = {tool: index for index, tool in enumerate(listed)}
     for relation in topology.relations_among([*listed, *rules.tools_in_use]):
-        if relation.kind is not RelationKind.MUTUALLY_EXCLUSIVE:
+        if relation.kind.traits.effect != "exclusion":
             continue
         later, earlier = relation.source, relation.target
         if position.get(later, -1) < position.get(earlier, -1):

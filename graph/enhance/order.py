@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from graph.algorithms.cycles import (
-    AcyclicGraph,
     make_acyclic_graph,
     sort_strongest_first,
     sort_topologically,
@@ -22,16 +21,14 @@ from graph.relations import (
     is_binding_dependency,
     is_server_guess,
     rank_soft,
+    select_kinds,
 )
 from graph.topology import Topology
 
-RIVAL_KINDS: Final = frozenset(
-    {RelationKind.MUTUALLY_EXCLUSIVE, RelationKind.REPLACES, RelationKind.ALTERNATIVE_TO}
-)
+RIVAL_KINDS: Final = select_kinds("alternative", "exclusion", "replacement")
 """Kinds that make two tools rivals: one of them suffices, or only one is allowed."""
 
 ArcMap = Mapping[int, Iterable[int]]
-_TARGET_FIRST_KINDS: Final = (RelationKind.DEPENDS_ON, RelationKind.VALIDATES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,9 +54,10 @@ def order_tools(topology: Topology, listed: Sequence[int]) -> RunOrder:
 
     These are the tools that depend on another listed tool, with their dependencies, and the tools
     that come before or after the best match, directly or through others. Relations that only
-    servers claim count from `MIN_GUESS_RANK` confidence on. A validator comes after the tool it
-    validates, but does not pull in the other tools it validates. Of rivals (exclusive,
-    alternative or replacing tools) only the one listed higher is kept, with its requirements.
+    servers claim count from `MIN_GUESS_RANK` confidence on. A kind that paths do not follow pulls
+    in the later tool only: a validator, but no other tools that it validates. Of rivals
+    (exclusive, alternative or replacing tools) only the one listed higher is kept, with its
+    requirements.
 
     Returns:
         At least two tools, each after its dependencies; none if nothing constrains the order.
@@ -98,11 +96,11 @@ def _build_arcs(
             MIN_GUESS_RANK if is_server_guess(relation) else MIN_CONFIDENCE
         ):
             continue
-        elif relation.kind is RelationKind.VALIDATES:
-            after.setdefault(target, []).append(source)
-        elif relation.kind in (RelationKind.PRECEDES, RelationKind.PROVIDES):
-            after.setdefault(source, []).append(target)
-            before.setdefault(target, []).append(source)
+        elif relation.kind in SOFT_KINDS:
+            first, then = relation.run_order
+            after.setdefault(first, []).append(then)
+            if relation.kind.traits.is_path:
+                before.setdefault(then, []).append(first)
     return depending, before, after
 
 
@@ -144,25 +142,19 @@ def order_for_running(topology: Topology, tools: Sequence[int]) -> RunOrder:
     """Order tools so that each comes after its dependencies.
 
     Dependencies, required or not, are applied first; the weakest of each cycle is dropped. Then
-    `provides`, `precedes` and `validates` relations apply unless they close a cycle: first those
-    from people, files or runs, by falling confidence, then those that only servers vouch for.
-    Otherwise the given order is kept.
+    relations of `SOFT_KINDS` apply unless they close a cycle: first those from people, files or
+    runs, by falling confidence, then those that only servers vouch for. Otherwise the given order
+    is kept.
     """
     distinct = tuple(dict.fromkeys(tools))
     order = make_acyclic_graph(distinct)
     related = list(topology.relations_among(distinct))
     dependencies = sort_strongest_first(r for r in related if r.kind is RelationKind.DEPENDS_ON)
-    dropped = tuple(relation for relation in dependencies if not _add_relation(order, relation))
+    dropped = tuple(one for one in dependencies if not order.add_arc(*one.run_order))
     for relation in sorted((r for r in related if r.kind in SOFT_KINDS), key=rank_soft):
-        _add_relation(order, relation)
+        order.add_arc(*relation.run_order)
     return RunOrder(
         tools=tuple(sort_topologically(distinct, order.arcs)),
         dropped_relations=dropped,
         is_constrained=bool(order.arcs),
     )
-
-
-def _add_relation(order: AcyclicGraph, relation: Relation) -> bool:
-    if relation.kind in _TARGET_FIRST_KINDS:
-        return order.add_arc(relation.target, relation.source)
-    return order.add_arc(relation.source, relation.target)

@@ -17,6 +17,7 @@ from graph.relations import (
     Relation,
     RelationKind,
     is_server_guess,
+    select_kinds,
 )
 from graph.topology import Topology, accept_every_tool
 
@@ -29,6 +30,7 @@ DIRECT_PATH_LENGTH: Final = 2
 RANK_DIGITS: Final = 6
 """Digits of PageRank that are compared; its numerical error stays below the last one."""
 _OBSERVED_ONLY: Final = (EvidenceSource.OBSERVED,)
+_CHECKING_KINDS: Final = select_kinds("check")
 
 TieBreak = tuple[bool, int, float, int]
 
@@ -130,14 +132,18 @@ def _find_validators(
             relation.source, relation.confidence, relation.confidence, (match, relation.source)
         )
         for match in matches
-        for relation in topology.incoming_relations(match, RelationKind.VALIDATES)
+        for relation in topology.incoming_relations(match, *_CHECKING_KINDS)
         if relation.confidence >= MIN_CONFIDENCE and usable(relation.source)
     ]
     return sorted(found, key=_rank_key)
 
 
 def _is_optimizer(topology: Topology, tool: int, matches: Iterable[int]) -> bool:
-    return any(topology.get(tool, match, RelationKind.OPTIMIZES) is not None for match in matches)
+    return any(
+        relation.source == tool and relation.kind.traits.effect == "preference"
+        for match in matches
+        for relation in topology.relations_between(tool, match)
+    )
 
 
 def _find_guessed_steps(topology: Topology, path: Sequence[int]) -> list[tuple[int, int]]:
@@ -169,6 +175,6 @@ def find_leading_relations(topology: Topology, start: int, end: int) -> list[Rel
 def _is_leading(relation: Relation, tool: int) -> bool:
     if relation.kind is RelationKind.DEPENDS_ON:
         return relation.target == tool
-    if relation.kind is RelationKind.VALIDATES:
+    if relation.kind in _CHECKING_KINDS:
         return relation.source == tool
     return relation.kind in PATH_KINDS

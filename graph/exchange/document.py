@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 
-from graph.relations import SYMMETRIC_KINDS, EvidenceSource, RelationKind
+from graph.relations import EvidenceSource, RelationKind
 
 FORMAT: Final = "foregate-graph"
 VERSION: Final = 1
@@ -88,9 +88,7 @@ class StatedRelation:
     @property
     def file_key(self) -> FileKey:
         """The identifying key; the same in both directions for symmetric kinds."""
-        if self.kind in SYMMETRIC_KINDS and self.target < self.source:
-            return (self.target, self.source, self.kind)
-        return (self.source, self.target, self.kind)
+        return (*self.kind.settle_ends(self.source, self.target), self.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,6 @@ from graph.exchange.check import RelationCollector, TooManyRelations
 from graph.exchange.document import FORMAT, VERSION, ParsedDocument, quote_value
 from graph.exchange.graphml import unescape_xml
 from graph.exchange.json_lines import build_unique_object
-from graph.relations import SYMMETRIC_KINDS
 
 IGNORED_ATTRIBUTES: Final = frozenset({"", "weight", "sources", "label", "id"})
 """Attributes of edges that say nothing new, or mean nothing here."""
@@ -233,4 +232,4 @@ def _parse_json(text: str) -> Any:
 
 def _is_directed_kind(row: Mapping[str, Any]) -> bool:
     kind = fields.KINDS.get(fields.normalize_kind(row.get("kind", "")))
-    return kind is not None and kind not in SYMMETRIC_KINDS
+    return kind is not None and not kind.traits.is_symmetric

@@ -6,10 +6,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from graph.relations import SYMMETRIC_KINDS, TEAM_SOURCES, EvidenceSource, RelationKind
+from graph.relations import TEAM_SOURCES, EvidenceSource, RelationKind
 from tools.models import Team, Tool
 
-KINDS = [(kind.value, kind.value.replace("_", " ")) for kind in RelationKind]
+KINDS = [(kind.value, kind.words) for kind in RelationKind]
+SYMMETRIC_KINDS = sorted(kind.value for kind in RelationKind if kind.traits.is_symmetric)
 SOURCES = [(source.value, source.value) for source in EvidenceSource]
 
 
@@ -55,8 +56,7 @@ class ToolDependency(models.Model):
                 violation_error_message="A tool cannot be related to itself; choose two tools.",
             ),
             models.CheckConstraint(
-                condition=~Q(kind__in=sorted(kind.value for kind in SYMMETRIC_KINDS))
-                | Q(source__lt=F("target")),
+                condition=~Q(kind__in=SYMMETRIC_KINDS) | Q(source__lt=F("target")),
                 name="relation_both_ways_stored_once",
                 violation_error_message="This kind holds both ways: name the two tools the other "
                 "way round.",

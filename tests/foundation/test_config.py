@@ -7,7 +7,9 @@ import pytest
 from django.conf import settings
 
 from gateway_project.foundation import config
-from gateway_project.foundation.config import BGE_LARGE, ConfigurationError
+from gateway_project.foundation.config import ConfigurationError
+
+BGE_LARGE = "BAAI/bge-large-en-v1.5"
 
 
 @pytest.fixture(autouse=True)

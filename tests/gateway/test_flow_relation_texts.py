@@ -3,7 +3,6 @@
 import pytest
 
 from gateway_project import flow
-from gateway_project.find import relation_rows
 from gateway_project.find.answers import FindRequest
 from gateway_project.find.relation_rows import MAX_WARNINGS
 from graph.relations import EvidenceSource, Relation, RelationKind
@@ -111,7 +110,7 @@ async def test_relations_to_invisible_tools_are_invisible(hub):
 
 @pytest.mark.parametrize("kind", RelationKind)
 def test_every_kind_has_words_for_clients(kind):
-    forward, backward = relation_rows.PHRASES[kind]
+    forward, backward = kind.traits.phrases
     assert "{}" in forward
     assert "{}" in backward
 

@@ -8,12 +8,17 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from gateway_project.foundation.config import MINILM, Config
+from gateway_project.foundation.config import Config
+from gateway_project.foundation.embedding_models import (
+    MINILM,
+    ModelRecipe,
+    UnknownModel,
+    find_recipe,
+)
 from tools.embed import locate
 from tools.embed.cache import CachedEmbedder
 from tools.embed.embedder import Embedder, EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.reader import Answer, Question, ReadStatements, read_nothing
-from tools.embed.recipes import ModelRecipe, UnknownModel, find_recipe
 
 RETRY_AFTER_S = 60.0
 

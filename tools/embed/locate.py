@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway_project.foundation.embedding_models import ModelRecipe
 from tools.embed import graph_cache
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.graph_version import GRAPH_VERSION
-from tools.embed.recipes import ModelRecipe
 
 if TYPE_CHECKING:
     from tools.embed.bert_graph import BuiltGraphs

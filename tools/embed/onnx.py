@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from gateway_project.foundation.embedding_models import ModelRecipe
 from gateway_project.foundation.reasons import summarize_error
 from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.graph_version import ADAPTER_SHARE, WEIGHTS
 from tools.embed.locate import ModelFiles
 from tools.embed.pooling import make_batches, pool_states
-from tools.embed.recipes import ModelRecipe
 
 # onnxruntime reads this on import; disabling its telemetry afterwards would be too late.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"

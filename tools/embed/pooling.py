@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway_project.foundation.embedding_models import Pooling
 from tools.embed.embedder import Vectors
-from tools.embed.recipes import Pooling
 
 MAX_BATCH = 32
 MAX_BATCH_TOKENS = 4096  # bounds the memory of attention, which grows with the square of length

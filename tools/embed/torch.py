@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from gateway_project.foundation.embedding_models import ModelRecipe
 from tools.embed.embedder import EmbeddingUnavailable, TextKind, Vectors
 from tools.embed.pooling import MAX_BATCH, normalise
 from tools.embed.quantize import Floats
-from tools.embed.recipes import ModelRecipe
 from tools.embed.trained import load_trained
 
 INSTALL_HINT = (

@@ -41,7 +41,7 @@ from gateway_project.runs import approval_text
 from gateway_project.use_cases import curate_relations
 from graph import wording
 from graph.record import GraphMetric, RelationClaim, RelationRecord, SelfRelationError
-from graph.relations import SYMMETRIC_KINDS, Relation, RelationKind
+from graph.relations import Relation, RelationKind
 from graph.store import metrics, relations
 from graph.store.relations import ToolsNotFound
 from graph.topology import Topology
@@ -115,7 +115,7 @@ def show_graph(request: RoomRequest) -> HttpResponseBase:
         wanted=wanted,
         least=round(100 * wanted.least),
         steps=LEAST_STEPS,
-        kinds=[(kind.value, kind.value.replace("_", " ")) for kind in RelationKind],
+        kinds=[(kind.value, kind.words) for kind in RelationKind],
         servers=sorted({one.server for one in visible}),
         communities=list_communities(groups, visibility),
         count=len(shown),
@@ -184,8 +184,8 @@ def describe_drawing(
 ) -> dict[str, Any]:
     """Return relations and their tools as short arrays, for the canvas and its legend.
 
-    Kinds are listed all and in the order of `RelationKind`, so that each keeps its colour
-    whatever the filter; the legend shows those that are drawn.
+    All kinds are listed, each with its words, whether it has a direction, how often it is drawn,
+    colour and dashes; the legend shows those that are drawn.
 
     Args:
         shown: Relations to draw.
@@ -207,7 +207,7 @@ def describe_drawing(
         tool_id = visibility.get_tool_id(pk)
         nodes.append([tool_id, x, y, numbers[groups.get(pk, "")], degrees[pk]])
     return {
-        "kinds": [[kind.value.replace("_", " "), kind not in SYMMETRIC_KINDS, counts[kind]]
+        "kinds": [[kind.words, not kind.traits.is_symmetric, counts[kind], *kind.traits.stroke]
                   for kind in kinds],
         "nodes": nodes,
         "edges": [
@@ -376,7 +376,7 @@ def _describe_ends(relation: Relation | RelationRecord, visibility: Visibility) 
         "source_url": tool_address(source),
         "target_url": tool_address(target),
         "kind": relation.kind.value,
-        "kind_words": relation.kind.value.replace("_", " "),
+        "kind_words": relation.kind.words,
     }
 
 
@@ -398,7 +398,7 @@ def _curate(
 ) -> str:
     """Make the change that the form names; return what was done."""
     action, caller, now = request.POST.get("action", ""), request.caller, timezone.now()
-    words = f"{source.tool} {kind.value.replace('_', ' ')} {target.tool}"
+    words = f"{source.tool} {kind.words} {target.tool}"
     if action == "add":
         claim = RelationClaim(
             source=source.pk, target=target.pk, kind=kind,

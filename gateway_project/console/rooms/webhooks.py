@@ -17,15 +17,10 @@ from gateway_project.console.rooms.page import RoomRequest, load_sealer, render_
 from gateway_project.foundation.caller import SCOPE_ALL, Caller
 from gateway_project.use_cases import curate_webhooks
 from gateway_project.use_cases.refusals import InvalidEntry
+from gateway_project.webhook_events import SELECTABLE_EVENTS, WebhookEvent
 from gateway_project.webhooks import store
-from gateway_project.webhooks.message import SELECTABLE_EVENTS
 
-EVENT_WORDS: Final = {
-    "approval.waiting": "a call waits for a person's approval",
-    "run.failed": "a run failed",
-    "definition.changed": "a tool's definition changed and is quarantined",
-    "test": "a test",
-}
+EVENT_WORDS: Final = {event.value: event.words for event in WebhookEvent}
 
 
 def describe_event(name: str) -> str:
@@ -45,7 +40,7 @@ class WebhookForm(forms.Form):
     events = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         label="Notify when",
-        choices=[(one.value, describe_event(one.value)) for one in SELECTABLE_EVENTS],
+        choices=[(one.value, one.words) for one in SELECTABLE_EVENTS],
     )
     team = forms.CharField(
         max_length=100,

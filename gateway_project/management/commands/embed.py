@@ -23,12 +23,12 @@ class Command(GatewayCommand):
         from django.conf import settings
 
         from gateway_project.foundation import sealing, telemetry
+        from gateway_project.foundation.embedding_models import UnknownModel
         from gateway_project.foundation.postgres import migrate
         from gateway_project.management.progress import show_progress
         from graph import embed_patterns
         from tools.embed.embedder import EmbeddingUnavailable
         from tools.embed.load import make_embedder
-        from tools.embed.recipes import UnknownModel
         from tools.embed_catalogue import embed_missing
 
         telemetry.configure_logging(settings.FOREGATE, process="embed", quiet=True)
@@ -63,9 +63,7 @@ class Command(GatewayCommand):
 
         coverage = embeddings.load_coverage(done.model)
         others = [name for name in embeddings.load_model_names() if name != done.model]
-        is_configured = done.model in {configured, done.model.partition("/")[2]} or (
-            done.model.partition("/")[2] == configured
-        )
+        is_configured = done.model == configured
         if as_json:
             self.write_json(
                 {

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from gateway_project.access import callers
+from gateway_project.foundation.embedding_models import UnknownModel
 from gateway_project.management.command import JSON, GatewayCommand, argument, flag, refusing
 from gateway_project.management.files import (
     display_name,
@@ -27,7 +28,6 @@ from graph.record_runs import RecordingDependencies
 from graph.store import names
 from graph.store.recording import TeamDeleted
 from tools.embed.load import make_embedder
-from tools.embed.recipes import UnknownModel
 from tools.hidden_text import reveal_hidden
 
 MAX_SHOWN_PROBLEMS = 20

@@ -2,18 +2,6 @@
 
 import { onTheme, readData, readToken } from "./shell.js";
 
-/** Colour and dashes of each kind of relation, in the order in which the server lists kinds. */
-const KIND_STROKES = [
-  ["--chart-3", [12, 4]],
-  ["--chart-1", []],
-  ["--chart-2", [9, 3, 2, 3]],
-  ["--chart-8", [2, 4]],
-  ["--chart-4", [5, 4]],
-  ["--chart-6", [18, 4]],
-  ["--chart-5", [2, 2, 2, 7]],
-  ["--chart-7", [14, 3, 2, 3, 2, 3]],
-  ["--chart-9", [5, 2, 1, 2]],
-];
 const MAX_DETAILED = 1000; // relations; dashes and heads take long to draw
 const BOW_PIXELS = 18; // between relations of the same two tools
 const HEAD_PIXELS = 8;
@@ -101,10 +89,9 @@ class Picture {
   /** List the kinds drawn, as buttons that bring out one kind. */
   showLegend() {
     const list = this.root.querySelector("[data-legend]");
-    this.kinds.forEach(([words, isDirected, drawn], kind) => {
+    this.kinds.forEach(([words, isDirected, drawn, token, dashes], kind) => {
       if (!drawn) return;
       const item = this.root.querySelector("template").content.cloneNode(true);
-      const [token, dashes] = strokeOf(kind);
       item.querySelector("button").dataset.kind = kind;
       item.querySelector("svg").style.color = `var(${token})`;
       item.querySelector(".legend__dashes").setAttribute("stroke-dasharray", dashes.join(" "));
@@ -211,7 +198,7 @@ class Picture {
       surface: readToken("--surface"),
       accent: readToken("--accent"),
       warn: readToken("--warn"),
-      ...Object.fromEntries(KIND_STROKES.map(([token]) => [token, readToken(token)])),
+      ...Object.fromEntries(this.kinds.map(([, , , token]) => [token, readToken(token)])),
       lightness: matchMedia("(prefers-color-scheme: dark)").matches ? 66 : 46,
     };
     this.redraw();
@@ -263,7 +250,7 @@ class Picture {
       }
       const isFaint = this.picked >= 0 && this.picked !== kind;
       context.globalAlpha = isFaint ? 0.06 : this.picked === kind ? 1 : opacity;
-      const [token, dashes] = strokeOf(kind);
+      const [, , , token, dashes] = this.kinds[kind];
       context.strokeStyle = context.fillStyle = this.colours[token];
       context.setLineDash(this.edges.length > MAX_DETAILED ? [] : dashes);
       context.stroke(lines);
@@ -448,11 +435,6 @@ function count(number, noun) {
 
 function shorten(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
-}
-
-/** Return colour and dashes of a kind; one that is newer than the table shares those of another. */
-function strokeOf(kind) {
-  return KIND_STROKES[kind % KIND_STROKES.length];
 }
 
 /** As `tool_address` of the server: names that a path cannot hold go into the query. */

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graph import explain
 from graph.explain import DisplayNames, ToolPath
-from graph.relations import RelationKind
 from graph.suggestion.binding.parameters import warn_unplaced
 from graph.suggestion.intent.conditions import find_conditions
 from graph.suggestion.workflow import wording
@@ -207,7 +206,7 @@ def find_paths(
 ) -> tuple[ToolPath, ...]:
     """Find the most confident paths between tools; direct ones first, then by confidence.
 
-    Paths over `OFTEN_USED_WITH` relations are left out: they are no dependencies.
+    Paths over relations that order nothing are left out: they are no dependencies.
 
     Args:
         topology: The relations around the tools; all of it is searched.
@@ -231,7 +230,7 @@ def _iterate_paths(
             and len(path.hops) <= MAX_PATH_HOPS
             and path.confidence >= MIN_PATH_CONFIDENCE
         ):
-            kinds = {hop.relation.kind for hop in path.hops}
+            is_ordered = all(hop.relation.kind.traits.runs_first for hop in path.hops)
             crosses_workflow = set(path.tools[1:-1]) & set(tools)
-            if RelationKind.OFTEN_USED_WITH not in kinds and not crosses_workflow:
+            if is_ordered and not crosses_workflow:
                 yield path

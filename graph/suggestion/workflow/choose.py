@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from graph.enhance.required import collect_required
-from graph.relations import Relation, RelationKey, RelationKind
+from graph.relations import Relation, RelationKey
 from graph.topology import Topology
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ CHANGED_SET_FACTOR: Final = 0.5
 """Factor on the confidence of a set from which a tool was removed: how often the rest is right is
 unknown, so no more than half is claimed."""
 MIN_REPLACEMENT_CONFIDENCE: Final = 0.5
-"""Confidence from which a `REPLACES` relation makes the replaced tool redundant."""
+"""Confidence from which a replacement makes the replaced tool redundant."""
 MIN_TOOL_PROBABILITY: Final = 0.15
 """No workflow is suggested if the likeliest tool is less probable than this."""
 MIN_RISKY_PROBABILITY: Final = 0.3
@@ -126,10 +126,7 @@ def _is_asked_for(pk: int, ranking: Ranking) -> bool:
 def find_exclusion(topology: Topology, tools: Iterable[int]) -> Relation | None:
     """Return a relation by which two of the tools exclude each other; None if there is none."""
     relations = topology.relations_among(sorted(set(tools)))
-    return next(
-        (relation for relation in relations if relation.kind is RelationKind.MUTUALLY_EXCLUSIVE),
-        None,
-    )
+    return next((one for one in relations if one.kind.traits.effect == "exclusion"), None)
 
 
 def find_replacement(topology: Topology, tools: Iterable[int]) -> Relation | None:
@@ -146,7 +143,7 @@ def display_id(context: SuggestionContext, pk: int) -> str:
 
 def _is_sure_replacement(relation: Relation) -> bool:
     return (
-        relation.kind is RelationKind.REPLACES
+        relation.kind.traits.effect == "replacement"
         and relation.confidence >= MIN_REPLACEMENT_CONFIDENCE
     )
 

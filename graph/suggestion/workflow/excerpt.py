@@ -10,7 +10,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from graph.algorithms.expand import iterate_reached
-from graph.relations import PATH_KINDS, RelationKind, is_server_guess
+from graph.enhance.alternatives import REPLACING_KINDS
+from graph.relations import PATH_KINDS, is_server_guess
 from graph.topology import Topology, accept_every_tool
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def copy_surroundings(topology: Topology, tools: Sequence[int]) -> Topology:
         tools: Primary keys, the likeliest first.
 
     Example:
-        >>> from graph.relations import Relation
+        >>> from graph.relations import Relation, RelationKind
         >>> whole = Topology([Relation(1, 2, RelationKind.DEPENDS_ON, 1.0),
         ...                   Relation(2, 3, RelationKind.DEPENDS_ON, 1.0),
         ...                   Relation(8, 9, RelationKind.DEPENDS_ON, 1.0)])
@@ -71,7 +72,7 @@ def copy_surroundings(topology: Topology, tools: Sequence[int]) -> Topology:
     replaced = [
         relation
         for tool in selected
-        for relation in topology.incoming_relations(tool, RelationKind.REPLACES)
+        for relation in topology.incoming_relations(tool, *REPLACING_KINDS)
     ]
     selected |= dict.fromkeys(relation.source for relation in replaced)
     return Topology(topology.relations_among(selected))

@@ -16,6 +16,7 @@ from graph.algorithms.cycles import (
 )
 from graph.relations import (
     MIN_BINDING_CONFIDENCE,
+    SOFT_KINDS,
     Relation,
     RelationKind,
     is_binding_dependency,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from graph.suggestion.intent.reading import IntentReading
     from graph.suggestion.ranking.rank import RankedSet, Ranking
 
-ORDERING_KINDS: Final = frozenset({RelationKind.PROVIDES, RelationKind.PRECEDES})
+ORDERING_KINDS: Final = tuple(kind for kind in SOFT_KINDS if kind.traits.is_path)
 """Kinds that order tools unless something stronger objects."""
 MIN_CONFIDENCE: Final = 0.5
 """Minimum confidence of a relation of these kinds."""
@@ -98,7 +99,7 @@ def order_tools(
     hard = [
         pair
         for relation in strongest
-        for pair in _iterate_nearest_pairs(relation.target, relation.source, tools)
+        for pair in _iterate_nearest_pairs(*relation.run_order, tools)
     ]
     needs = {pair for pair in hard if order.add_arc(*pair)}  # repeated tools may close a cycle
     stated_order = _StatedOrder(ranked_set=ranked, ranking=ranking, reading=reading)
@@ -137,7 +138,7 @@ def _add_relation(
         relation changes the current order.
     """
     added, is_moved = set(), False
-    for first, second in _iterate_nearest_pairs(relation.source, relation.target, tools):
+    for first, second in _iterate_nearest_pairs(*relation.run_order, tools):
         if order.add_arc(first, second):
             is_moved = is_moved or second < first
             if not (tools[first].is_read_only and tools[second].is_read_only):
@@ -166,7 +167,7 @@ class _StatedOrder:
 
     def is_opposed(self, relation: Relation) -> bool:
         """Whether past runs or the intent contradict a relation's order."""
-        first, then = relation.source, relation.target
+        first, then = relation.run_order
         sequence = self.ranked_set.tools
         if first not in sequence or then not in sequence:
             return False

@@ -13,7 +13,7 @@ from django.utils import timezone
 from gateway_project.api import runtime
 from gateway_project.console.rooms.servers import EMBEDDING_FOLLOWED
 from gateway_project.foundation import sealing
-from gateway_project.foundation.config import MINILM
+from gateway_project.foundation.embedding_models import MINILM
 from gateway_project.models import AuditEntry
 from gateway_project.readiness import NotReady
 from gateway_project.use_cases import discover_servers

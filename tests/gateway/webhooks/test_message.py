@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway_project.webhook_events import WebhookEvent
 from gateway_project.webhooks.message import (
     GIVE_UP_AFTER,
     MAX_RETRY,
-    WebhookEvent,
     WebhookMessage,
     build_headers,
     find_next_attempt,

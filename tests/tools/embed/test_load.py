@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from gateway_project.foundation.config import BGE_LARGE, MINILM, Config
+from gateway_project.foundation.config import Config
+from gateway_project.foundation.embedding_models import MINILM, UnknownModel
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_S
 from tools.embed import locate
@@ -12,7 +13,8 @@ from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.load import RETRY_AFTER_S, LazyEmbedder, LazyReader, make_embedder
 from tools.embed.locate import ModelFiles
 from tools.embed.reader import Question
-from tools.embed.recipes import UnknownModel
+
+BGE_LARGE = "BAAI/bge-large-en-v1.5"
 
 
 def config(home, **values):

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gateway_project.foundation.config import BGE_LARGE, MINILM
+from gateway_project.foundation.embedding_models import MINILM, find_recipe
 from tests.patience import PATIENCE_S
 from tools.embed import locate
 from tools.embed.bert_graph import UnusableWeights, build_graph
 from tools.embed.embedder import EmbeddingUnavailable
 from tools.embed.locate import ModelFiles
 from tools.embed.onnx import OnnxEmbedder
-from tools.embed.recipes import find_recipe
 from tools.embed.torch import TorchEmbedder
 
 RECIPE = find_recipe(MINILM)
+BGE_LARGE = "BAAI/bge-large-en-v1.5"
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
 

@@ -5,11 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from gateway_project.foundation.config import MINILM
+from gateway_project.foundation.embedding_models import MINILM, find_recipe
 from tools.embed import locate
 from tools.embed.onnx_reader import OnnxReader
 from tools.embed.reader import Question
-from tools.embed.recipes import find_recipe
 from tools.embed.stated_words import weigh_values
 
 CITY = Question("city (string, required): Name of the city | get weather: Get the weather")

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from gateway_project.foundation.config import MINILM
+from gateway_project.foundation.embedding_models import MINILM, find_recipe
 from graph.suggestion.binding.bind import bind_arguments
 from graph.suggestion.intent.reading import read_intent
 from tests.graph.suggestion.binding.tools import steps, text, tool
 from tools.embed import locate
 from tools.embed.onnx_reader import OnnxReader
-from tools.embed.recipes import find_recipe
 
 QUERY = {"query": text()}
 NUMBER = {"type": "integer"}

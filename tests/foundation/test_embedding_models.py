@@ -1,7 +1,6 @@
 import pytest
 
-from gateway_project.foundation.config import MINILM
-from tools.embed.recipes import find_recipe
+from gateway_project.foundation.embedding_models import MINILM, find_recipe
 
 
 @pytest.mark.parametrize("name", [MINILM, "all-MiniLM-L6-v2"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from gateway_project.foundation.config import BGE_LARGE, MINILM
-
+MINILM: Final = "sentence-transformers/all-MiniLM-L6-v2"
+"""The packaged model, which is the default."""
 Pooling = Literal["mean", "cls"]
 
 
@@ -27,8 +27,8 @@ class ModelRecipe:
         distribution: Python package with the weights; None: from the hub.
         weights: Path of the weights inside that package.
         built: Python package that holds it as it is run, with 8-bit weights; preferred.
-        adapter: File beside this module with changes of the model for queries, see `trained`.
-        reader: File beside this module with the upper layers of its reader, see `reader`.
+        adapter: File of `tools/embed` with changes of the model for queries, see `trained` there.
+        reader: File of `tools/embed` with the upper layers of its reader, see `reader` there.
     """
 
     repo: str
@@ -43,7 +43,7 @@ class ModelRecipe:
     reader: str | None = None
 
 
-MODEL_RECIPES = {
+MODEL_RECIPES: Final = {
     recipe.repo: recipe
     for recipe in (
         ModelRecipe(
@@ -58,7 +58,7 @@ MODEL_RECIPES = {
             reader="minilm_reader.npz",
         ),
         ModelRecipe(
-            repo=BGE_LARGE,
+            repo="BAAI/bge-large-en-v1.5",
             dimensions=1024,
             pooling="cls",
             max_tokens=512,
