@@ -194,8 +194,7 @@ def test_a_webhook_event_is_one_row():
 
 @pytest.mark.parametrize("kind", RelationKind)
 def test_the_documents_name_every_relation_kind(kind):
-    for page in ("graph.md", "graph_exchange.md"):
-        assert f"`{kind}`" in (ROOT / "docs" / page).read_text("utf-8"), page
+    assert f"`{kind}`" in (ROOT / "docs" / "graph.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("event", SELECTABLE_EVENTS)

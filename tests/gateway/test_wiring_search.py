@@ -110,6 +110,6 @@ async def test_an_intent_is_ranked_from_memory(embedder, monkeypatch):
         async with asyncio.TaskGroup() as many:
             at_once = [many.create_task(answered()) for _ in range(8)]
     for one in (answer, *(done.result() for done in at_once)):
-        assert [step.tool for step in one.suggestion.tasks] == [tool.pk]
+        assert [step.tool.pk for step in one.suggestion.tasks] == [tool.pk]
         assert one.suggestion.ranked_set.tools == (tool.pk,)
         assert one.ranked.ranking.tool_probabilities.keys() == {tool.pk}

@@ -23,7 +23,7 @@ SENTENCES = Path(__file__).parent / "sentences.jsonl"
 """First the tools, which the tasks of the sentences behind them name by their line."""
 MIN_RECALL = 0.62
 MIN_PRECISION = 0.73
-MAX_GRAVE = 2
+MAX_GRAVE = 3
 """Most values bound into tools that may destroy something or are hard to take back, beside the
 right ones; each was looked at, and is no value that its sentence forbids."""
 
