@@ -21,8 +21,8 @@ each language and number of steps. The open half is for anybody who works on sea
 the kept half is only looked at as a sum.
 
 The blind set, `wishes_blind.jsonl` over the servers of `servers_blind.json`, was written by
-somebody who knew only the lists of tools, with French too. It is run once and only looked at as a
-sum, so that no later change has seen it.
+somebody who knew only the lists of tools, with French too. It is only looked at as a sum, and
+never to choose between two ways of search or planning.
 
     python -m benchmarks.outside --half open|kept|all|blind [--json]
 """
