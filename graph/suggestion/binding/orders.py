@@ -76,8 +76,8 @@ _QUESTION: Final = re.compile(
     r"(?:do|does|did|is|are|was|were|has|have|had|should|shall|may|am|why|who|whose|which|what|when"
     r"|where|how|if|whether|wer|was|wie|warum|wieso|wann|welche\w*|ist|sind|hat|wurde\w*|wenn|falls"
     r"|qué|quién|cuándo|cómo|por qué|cuál|fue|si|pourquoi|quand|qui|quel\w*|où|combien|est|sont"
-    r"|a-t|as-tu|ont|avez-vous|faut-il|comment (?:je|tu|elle|nous|vous|puis|peut|faire|se|supprimer"
-    r"|effacer|envoyer|fermer))\b|s['’]ils?\b(?! (?:te|vous) pla)|[谁什怎为哪]|如果",  # noqa: RUF001
+    r"|a-t|as-tu|ont|avez-vous|faut-il|comment (?:je|tu|elle|nous|vous|puis|peut|faire|se"
+    r"|supprimer|effacer|envoyer|fermer))\b|s['’]ils?\b(?! (?:te|vous) pla)|[谁什怎为哪]|如果",  # noqa: RUF001
     re.IGNORECASE,
 )
 _NEGATION: Final = re.compile(
@@ -97,8 +97,8 @@ _REPORT: Final = re.compile(
     re.IGNORECASE,
 )
 _REASON: Final = re.compile(
-    r"[,;:.!—–，。；]\s|\b(?:because|since|as it|which|weil|denn|porque|ya que|puesto que"
-    r"|parce qu\w*|puisqu\w*|car(?=\s+(?:ils?|elles?|je|on|nous|le|la|les)\b))\b|因为",  # noqa: RUF001
+    r"[,;:.!—–，。；]\s|\b(?:because|since|as it|which|weil|denn|porque|ya que|puesto que"  # noqa: RUF001
+    r"|parce qu\w*|puisqu\w*|car(?=\s+(?:ils?|elles?|je|on|nous|le|la|les)\b))\b|因为",
     re.IGNORECASE,
 )
 """Beginning of what gives the reason of an order, or goes on: "…, I don't need it"."""
@@ -115,8 +115,8 @@ _ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o|ou)\s+(?:\w+\s+)?[\w#./-]*\d",
 _RELATION_LIST: Final = (
     "of by who whom whose that which what after before next near behind beside besides than from "
     "in on with without for about to at under over like as asked version s von vom bei nach "
-    "neben aus mit de del por con tras desde que quien du des par avec après avant depuis dans sur "
-    "sous chez comme à au aux qui dont"
+    "neben aus mit de del por con tras desde que quien du des par avec après avant depuis dans "
+    "sur sous chez comme à au aux qui dont"
 )
 _RELATION: Final = frozenset(_RELATION_LIST.split())
 """Words between the verb and a value by which the value is not what is acted on."""
@@ -157,8 +157,8 @@ _TAKING: Final = normalize_words(
 )
 """The same of what something goes to."""
 _BREAK_LIST: Final = (
-    "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no mais sauf "
-    "sans pas hormis excepté quand"
+    "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no "
+    "mais sauf sans pas hormis excepté quand"
 )
 _BREAKS: Final = frozenset(_BREAK_LIST.split())
 """Words between the values of a list by which not all of them are acted on."""
