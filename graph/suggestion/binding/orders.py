@@ -168,7 +168,8 @@ MAX_CHARS_BEFORE: Final = 200
 _OWN_RULES: Final = frozenset({ValueKind.PATH, ValueKind.QUOTED, ValueKind.EMAIL, ValueKind.URL})
 """Kinds of values whose rules read what stands before them."""
 _ANOTHER_AFTER: Final = re.compile(
-    r"['’]s\b|\s*(?:to|through|until|till|bis|hasta|a|à|au|jusqu|jours?|heures?|mois|semaines?|ans|days?|weeks?|months?|years?|hours?|minutes?"  # noqa: RUF001
+    r"['’]s\b|\s*(?:to|through|until|till|bis|hasta|a|à|au|jusqu"  # noqa: RUF001
+    r"|jours?|heures?|mois|semaines?|ans|days?|weeks?|months?|years?|hours?|minutes?"
     r"|percent|of|tage?|días?|links?|asked|depends)\b|\s*[-–]\s*\d",  # noqa: RUF001
     re.IGNORECASE,
 )
