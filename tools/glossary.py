@@ -100,7 +100,7 @@ class Glossary:
         if self.language == "es":
             return self._find_singular(folded) or self._find_with_clitics(folded)
         if self.language == "fr":
-            return self._find_singular(folded)
+            return self._find_singular(folded) or self._find_participle(folded)
         if self.language != "de":
             return None
         for base in self._list_german_bases(folded):
@@ -113,6 +113,11 @@ class Glossary:
         """Return the entry of a plural whose stem is not that of its singular: "tareas"."""
         entry = self.folded.get(folded.removesuffix("s"))
         return entry if entry is not None and entry.role == "things" else None
+
+    def _find_participle(self, folded: str) -> GlossaryEntry | None:
+        """Return the entry of a feminine participle, which the stemmer leaves whole: "ajoutée"."""
+        base = folded.removesuffix("s").removesuffix("e")
+        return self.stems.get(self.stem(base)) if base.endswith("e") else None
 
     def _find_with_clitics(self, folded: str) -> GlossaryEntry | None:
         base = _CLITICS.sub("", folded)

@@ -58,7 +58,7 @@ _FRENCH_ACTS: Final = (
 _FRENCH: Final = (
     r"est(?!-ce\s+que\s+(?:tu|vous)\s+p)|sont|étai(?:t|ent)|fut|furent|sera(?:it|ient)?|soient"
     r"|j['’](?:ai(?!\s+besoin)|avais)|avons|avez|tu\s+as|as-tu|ont|avai(?:t|ent)|aurai(?:t|ent)"  # noqa: RUF001
-    r"|a\s+(?:été|déjà|mis|fait|dit|pris|écrit|voulu|demandé|(?!andr|jos|comit)\w{4,20}é(?:e?s)?)"
+    r"|a\s+(?:été|déjà|mis|fait|dit|pris|écrit|voulu|demandé|(?-i:(?!comit)[a-zéèêîôûç]{4,20}ée?s?))"
     r"|(?:a|ont|va|vont|faut|doit|peut|veut)-(?:t-)?(?:ils?|elles?|on)|vient\s+de|vont|allai(?:t|ent)"
     r"|doi(?:t|vent)|devrai(?:t|s|ent)|veut|veulent|voulai\w*|peut|peuvent|faillit?"
     r"|(?:supprim|effac|envoy|ferm|pay|annul)ai(?:t|ent|s)|(?:supprim|effac)ée?s?\s+(?:par|hier)"
@@ -67,7 +67,7 @@ _FRENCH: Final = (
     r"|s['’]ils?(?!\s+(?:te|vous)\s+pla[iî]t)|sans|selon|quand|lorsqu\w+|pourquoi|dès\s+qu\w+"  # noqa: RUF001
     r"|tant\s+qu\w+|avant\s+(?:de|que|d['’])|après\s+(?:que|avoir)|jusqu['’]\w+|combien"  # noqa: RUF001
     rf"|comment\s+(?:on|je|tu|ils?|elles?|nous|vous|faire|puis|peut|{_FRENCH_ACTS})"
-    r"|évite[rz]?|empêch\w+|interdi\w+|(?:arrête|cesse)[rz]?\s+d[e'’]|au\s+lieu\s+d[e'’]"  # noqa: RUF001
+    r"|évite[rz]?|empêch\w+|abst(?:iens|enez|enir)|interdi\w+|(?:arrête|cesse)[rz]?\s+d[e'’]|au\s+lieu\s+d[e'’]"  # noqa: RUF001
     r"|plutôt\s+que|rappel(?:le|ez|lez|er)[-\s](?:moi|nous|lui|leur)|expliqu\w+|vérifie[rz]?"
     r"|demande[rz]?[-\s](?:moi|lui|leur|à|si)|demand(?:ait|é|ent)|di(?:s-(?:moi|lui|leur)|sai[st]|t|tes|sent)"
     r"|regrett\w+|défai(?:s|re|tes)"

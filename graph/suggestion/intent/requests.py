@@ -123,7 +123,7 @@ _PROHIBITION: Final = re.compile(
     r"|(?:(?:mais|surtout|(?:s['’]il\s+(?:te|vous)\s+pla[iî]t|stp|svp)),?\s+)*"  # noqa: RUF001
     r"(?:n(?:e\s+|['’])(?!(?:pas\s+)?(?:oubli|manqu|hésit)\w*)"  # noqa: RUF001
     r"(?:[^\s,;.]+\s+){0,4}?(?:pas|jamais|plus|rien|aucune?)\b"
-    r"|surtout\s+pas\b|pas\s+touche\b|évite[rz]?\s+d(?:e\s|['’]))"  # noqa: RUF001
+    r"|surtout\s+pas\b|pas\s+(?:touche\b|de\s|d['’]|besoin\b|la\s+peine\b)|évite[rz]?\s+d(?:e\s|['’]))"  # noqa: RUF001
     r"|(?:请)?(?:不要|别|勿))",
     re.IGNORECASE,
 )

@@ -48,6 +48,7 @@ def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: li
         ("no borres la nota, muestra la lista", ["muestra la lista"]),
         ("ne supprime pas la note, montre la liste", ["montre la liste"]),
         ("surtout n'efface rien, montre la liste", ["montre la liste"]),
+        ("pas de suppression, montre la liste", ["montre la liste"]),
         ("évite d'effacer la note, montre la liste", ["montre la liste"]),
         ("n'oublie pas d'ajouter la note", ["n'oublie pas d'ajouter la note"]),
         ("不要删除笔记，显示列表", ["显示列表"]),  # noqa: RUF001 - as typed
