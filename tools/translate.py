@@ -130,7 +130,10 @@ def detect_language(text: str) -> Language | None:
         for one in list_languages()
         if one != "zh"
     }
-    language, signs = max(counted.items(), key=lambda one: one[1])
+    language, signs = max(
+        counted.items(),
+        key=lambda one: (one[1], sum(word in load_glossary(one[0]).exact for word in strong)),
+    )
     # Words that tools use in every language say little, but more than a single other word.
     is_enough = signs > (len(contents) - len(strong)) / 2 or signs > 1
     return language if signs > 0 and is_enough else None

@@ -108,6 +108,20 @@ def test_values_pass_unchanged(wish, value):
     assert value in gloss_text(wish)
 
 
+@pytest.mark.parametrize(
+    ("wish", "language"),
+    [
+        ("Récupère la doc", "fr"),
+        ("mets la note à jour", "fr"),
+        ("crea la nota", "es"),
+        ("Schick a.txt an die Modelle", "de"),
+        ("L'Oréal and D'Angelo in Paris", None),
+    ],
+)
+def test_languages_that_share_words_are_told_apart(wish, language):
+    assert detect_language(wish) == language
+
+
 @pytest.mark.parametrize("wish", ENGLISH)
 def test_english_has_no_gloss(wish):
     assert gloss_text(wish) == ""
