@@ -57,10 +57,13 @@ _FRENCH_ACTS: Final = (
 )
 _FRENCH: Final = (
     r"est(?!-ce\s+que\s+(?:tu|vous)\s+p)|sont|étai(?:t|ent)|fut|furent|sera(?:it|ient)?|soient"
-    r"|j['’](?:ai(?!\s+besoin)|avais)|avons|avez|tu\s+as|as-tu|ont|avai(?:t|ent)|aurai(?:t|ent)"  # noqa: RUF001
+    r"|j['’](?:ai(?!\s+besoin)|avais)|avons|avez|tu\s+as|as-tu|ont|avai(?:t|ent)|aurai(?:s|t|ent)"  # noqa: RUF001
     r"|a\s+(?:été|déjà|mis|fait|dit|pris|écrit|voulu|demandé|(?-i:(?!comit)[a-zéèêîôûç]{4,20}ée?s?))"
     r"|(?:a|ont|va|vont|faut|doit|peut|veut)-(?:t-)?(?:ils?|elles?|on)|vient\s+de|vont|allai(?:t|ent)"
     r"|doi(?:t|vent)|devrai(?:t|s|ent)|veut|veulent|voulai\w*|peut|peuvent|faillit?"
+    r"|(?:je|ils?|elles?|on|nous)\s+(?:(?:les?|la|lui|leur)\s+|l['’])?"  # noqa: RUF001
+    r"(?:supprim|effac|envoi|ferm|pai|annul|publi|retir)(?:e|ent|ons)|j['’](?:efface|envoie|annule)"  # noqa: RUF001
+    r"|\w{3,20}(?:erai|eras|erez|erons|eront)|(?:supprim|effac|ferm|annul|publi|retir)era|enverra"
     r"|(?:supprim|effac|envoy|ferm|pay|annul)ai(?:t|ent|s)|(?:supprim|effac)ée?s?\s+(?:par|hier)"
     r"|quelqu['’]un|personne\s+ne|qui\s+a|soi-disant|suppos\w+|peut-être"  # noqa: RUF001
     r"|(?<!oublie )(?<!oubliez )pas|ne\s+(?:\w+\s+){1,3}(?:plus|rien)|jamais|aucune?"
