@@ -33,6 +33,13 @@ _LINKS: Final = ("", "s", "n", "en", "es", "e")
 MAX_LINK_CHARS: Final = max(map(len, _LINKS))
 _VERB_ENDINGS: Final = ("t", "st", "te", "ten", "et", "test", "est")
 _GERMAN_LETTERS: Final = (("ß", "ss"), ("ae", "a"), ("oe", "o"), ("ue", "u"))
+ELISION: Final = r"(?<!\w)(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’](?=\w)"  # noqa: RUF001
+"""A French word without its vowel, before the one it leans on: "l'image"."""
+_ELISION: Final = re.compile(ELISION, re.IGNORECASE)
+_PRONOUNS: Final = re.compile(
+    r"(?<!^rendez)(?:-(?:moi|toi|lui|leur|nous|vous|les?|la|en|y|t|je|tu|ils?|elles?|on))+$"
+)
+"""French pronouns behind a verb: "envoie-les-moi", "peux-tu"."""
 _CLITICS: Final = re.compile(r"(?:me|te|se|nos)?(?:l[oae]s?|me|te|se|nos)$")
 
 
@@ -92,6 +99,8 @@ class Glossary:
             return entry
         if self.language == "es":
             return self._find_singular(folded) or self._find_with_clitics(folded)
+        if self.language == "fr":
+            return self._find_singular(folded) or self._find_participle(folded)
         if self.language != "de":
             return None
         for base in self._list_german_bases(folded):
@@ -104,6 +113,11 @@ class Glossary:
         """Return the entry of a plural whose stem is not that of its singular: "tareas"."""
         entry = self.folded.get(folded.removesuffix("s"))
         return entry if entry is not None and entry.role == "things" else None
+
+    def _find_participle(self, folded: str) -> GlossaryEntry | None:
+        """Return the entry of a feminine participle, which the stemmer leaves whole: "ajoutée"."""
+        base = folded.removesuffix("s").removesuffix("e")
+        return self.stems.get(self.stem(base)) if base.endswith("e") else None
 
     def _find_with_clitics(self, folded: str) -> GlossaryEntry | None:
         base = _CLITICS.sub("", folded)
@@ -162,9 +176,13 @@ def _list_infinitives(folded: str) -> Iterator[str]:
 def fold(word: str, language: Language) -> str:
     """Return a word in lower case without accents and umlauts, however they are written.
 
+    A French one also without the pronouns behind it.
+
     Example:
         >>> fold("Größe", "de"), fold("loeschen", "de"), fold("Envíame", "es")
         ('grosse', 'loschen', 'enviame')
+        >>> fold("Crée-la", "fr")
+        'cree'
     """
     folded = word.lower()
     if not folded.isascii():
@@ -173,6 +191,9 @@ def fold(word: str, language: Language) -> str:
     if language == "de":
         for written, plain in _GERMAN_LETTERS:
             folded = folded.replace(written, plain)
+    if language == "fr":
+        folded = folded.replace("’", "'").replace("œ", "oe")  # noqa: RUF001 - as typed
+        folded = _PRONOUNS.sub("", folded)
     return folded
 
 
@@ -252,7 +273,7 @@ def _index_entries(
     for written, entry in entries:
         word = written.replace(PREFIX_MARK, "")
         exact[word] = entry
-        parts = [fold(part, language) for part in word.split()]
+        parts = [fold(part, language) for part in _ELISION.sub(r"\g<0> ", word).split()]
         stemmed = tuple(stem(forms.get(part, part), language) for part in parts)
         if len(parts) > 1:
             phrases.setdefault(stemmed[0], []).append((stemmed, entry))

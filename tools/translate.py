@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from tools.glossary import (
+    ELISION,
     Glossary,
     GlossaryEntry,
     Language,
@@ -38,8 +39,9 @@ _TOKEN: Final = re.compile(
     rf"|(?:[^\s\d/\\@_=#{_HAN},;，。、；：！？]*+[\d/\\@_=#]|[^\W\d_{_HAN}]++\.[A-Za-z0-9])"  # noqa: RUF001
     rf"(?:[^\s,;{_HAN}，。、；：！？]*[^\s,;{_HAN}，。、；：！？.:!?)])?)"  # noqa: RUF001
     rf"|(?P<han>[{_HAN}]++)"
-    rf"|(?P<word>[^\W\d_{_HAN}]++(?>(?:[-'’][^\W\d_{_HAN}]++)*))"  # noqa: RUF001
-    r"|(?P<mark>[^\s\w])"
+    rf"|(?P<word>{ELISION}|[^\W\d_{_HAN}]++(?>(?:[-'’][^\W\d_{_HAN}]++)*))"  # noqa: RUF001
+    r"|(?P<mark>[^\s\w])",
+    re.IGNORECASE,
 )
 _KANA: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")
 _CLAUSE_MARKS: Final = frozenset(".,;:!?，。、；：！？\n")  # noqa: RUF001 - CJK marks
@@ -123,10 +125,14 @@ def detect_language(text: str) -> Language | None:
     contents = [word for word in words if word not in _WEAK_SIGNS and not _is_function_word(word)]
     strong = [word for word in contents if not _is_english(word)]
     english = [word for word in function_words if word not in _WEAK_SIGNS]
-    signs, language = max(
-        (_count_signs(strong, weak=weak, english=english, glossary=load_glossary(one)), one)
+    counted = {
+        one: _count_signs(strong, weak=weak, english=english, glossary=load_glossary(one))
         for one in list_languages()
         if one != "zh"
+    }
+    language, signs = max(
+        counted.items(),
+        key=lambda one: (one[1], sum(word in load_glossary(one[0]).exact for word in strong)),
     )
     # Words that tools use in every language say little, but more than a single other word.
     is_enough = signs > (len(contents) - len(strong)) / 2 or signs > 1

@@ -32,6 +32,13 @@ ENGLISH = [
         ("¿cuánto es 3 por 4?", "what is calculate 3 by 4?"),
         ("mandame un correo", "send email"),
         ("envíale el archivo a Ana", "send the file to Ana"),
+        ("supprime le fichier a.txt", "delete the file a.txt"),
+        ("Envoyez l'image à Ana", "send the image to Ana"),
+        ("envoie-lui l’archive", "send the archive"),  # noqa: RUF001 - as typed
+        ("peux-tu m'afficher l'état du serveur ?", "show get the status of server host?"),
+        ("qu'est-ce qu'il y a dans a.txt ?", "what does it say read content a.txt?"),
+        ("mets à jour la tâche d'hier", "update the task of yesterday"),
+        ("quel temps fait-il à Nice ?", "what is the weather to Nice?"),
         ("删除文件 a.txt", "delete file a.txt"),
         ("把文件删除", "delete file"),
     ],
@@ -92,12 +99,27 @@ def test_compounds_are_read_by_their_parts():
         ("öffne https://beispiel.de/datei?a=1 bitte", "https://beispiel.de/datei?a=1"),
         ("帮我看看 /home/li/报告.txt 里写了什么", "/home/li/报告.txt"),
         ("borra la lista «la lista»", "«la lista»"),
+        ("ouvre le fichier « l'été »", "« l'été »"),
         ("cuánto es 348 por 27?", "27"),
         ("schick das an ana@beispiel.de", "ana@beispiel.de"),
     ],
 )
 def test_values_pass_unchanged(wish, value):
     assert value in gloss_text(wish)
+
+
+@pytest.mark.parametrize(
+    ("wish", "language"),
+    [
+        ("Récupère la doc", "fr"),
+        ("mets la note à jour", "fr"),
+        ("crea la nota", "es"),
+        ("Schick a.txt an die Modelle", "de"),
+        ("L'Oréal and D'Angelo in Paris", None),
+    ],
+)
+def test_languages_that_share_words_are_told_apart(wish, language):
+    assert detect_language(wish) == language
 
 
 @pytest.mark.parametrize("wish", ENGLISH)
@@ -126,5 +148,5 @@ def test_japanese_is_not_taken_for_chinese():
 @given(st.text(max_size=300))
 def test_any_text_is_read(text):
     assert isinstance(gloss_text(text), str)
-    for language in ("de", "es", "zh"):
+    for language in ("de", "es", "fr", "zh"):
         assert isinstance(gloss_text(text, language), str)

@@ -31,11 +31,11 @@ _EXISTS: Final = r"(?:is|are|was|were|will|be|been)"
 _PRONOUN: Final = re.compile(
     r"\b(?:it|them|(?:that|this)(?:\s+(?:same\s+)?(?P<noun>[^\W\d_]+))?|ihn"
     r"|(?:lies|öffne|zeige?|lösche?|schicke?|sende|kopiere?|speichere?) (?:es|sie))\b"
-    r"|\b\w{0,20}[áéíóú]\w{0,20}[ae]l[oa]s?\b|它(?!的)",
+    r"|\b\w{0,20}[áéíóú]\w{0,20}[ae]l[oa]s?\b|\b[^\W\d_]{1,20}(?:e|s|ez)-l(?:es?|a)(?![\w-])|它(?!的)",
     re.IGNORECASE,
 )
-"""In Spanish the end of an accented imperative: "léelo"."""
-_PART_PRONOUN: Final = re.compile(r"\b(?:darin|damit|davon)\b|它的", re.IGNORECASE)
+"""In Spanish the end of an accented imperative, "léelo", in French behind it: "lis-le"."""
+_PART_PRONOUN: Final = re.compile(r"\b(?:darin|damit|davon|dedans|dessus)\b|它的", re.IGNORECASE)
 """A part of the thing, or an aside: nothing that a destructive tool may act on."""
 _AFTER_PRONOUN_LIST: Final = (
     "please now again too also as by for from in into on onto to with and or then"
@@ -45,7 +45,9 @@ _AFTER_PRONOUN: Final = frozenset(_AFTER_PRONOUN_LIST.split())
 _FILE_NOUNS: Final = normalize_words(["file", "document"])
 _REMOVE_IN_CHINESE: Final = re.compile("[删移清]除")
 """Contains the character of "except"."""
-_THERE: Final = re.compile(r"\b(?:there|dort|dorthin|allí|ahí)\b|那里|那儿|那边", re.IGNORECASE)
+_THERE: Final = re.compile(
+    r"\b(?:there|dort|dorthin|allí|ahí|(?<!-)là(?:-bas|-dedans)?)\b|那里|那儿|那边", re.IGNORECASE
+)
 _BEFORE_EXISTENCE: Final = re.compile(rf"\b{_EXISTS}\s+$", re.IGNORECASE)
 _AFTER_EXISTENCE: Final = re.compile(
     rf"\s+(?:{_EXISTS}|has|have|had|may|might|can|could|must|should|would|seems?|exists?)\b"
@@ -56,7 +58,7 @@ MAX_SPACE: Final = 12
 """Characters before "there" that are read for "is there"."""
 _CONTRAST: Final = re.compile(
     r"\b(?:but|far from|away from|outside|elsewhere|nowhere|else|aber|sondern|außerhalb|pero|sino"
-    r"|fuera)\b",
+    r"|fuera|mais|ailleurs|hors)\b",
     re.IGNORECASE,
 )
 _OTHER: Final = re.compile(
@@ -71,9 +73,9 @@ _BOUND: Final = "\ufffc"
 """Replaces a bound value in a request."""
 _PREPOSITION: Final = (
     r"(?:in|from|of|for|on|at|to|into|inside|within|under|im|aus|von|vom|für|auf|bei|zu|nach"
-    r"|en|de|del|desde|para|dans|pour|sur)"
+    r"|en|de|del|desde|para|dans|pour|sur|du|chez|sous|vers)"
 )
-_DETERMINER: Final = r"(?:(?:the|an?|my|our|den|dem|der|la|el)\s+)?"
+_DETERMINER: Final = r"(?:(?:the|an?|my|our|den|dem|der|la|el|les?)\s+)?"
 _UNBOUND_PHRASE: Final = re.compile(
     rf"\b{_PREPOSITION}\s+(?!{_DETERMINER}(?:[^\W\d_]+\s+)?[\"'`#]?{_BOUND})"
     r"(?!(?:it|them|these|those)\b)[^\W_]",
@@ -81,12 +83,12 @@ _UNBOUND_PHRASE: Final = re.compile(
 )
 """A preposition whose noun is not bound, such as "in staging"."""
 _LABELLED_NAME: Final = re.compile(
-    rf"\b(?:of|for|von|für|de|del)\s+{_DETERMINER}[^\W\d_]+\s+(?=[^\W_-]*[\d_-])[\w.-]+",
+    rf"\b(?:of|for|von|für|de|del|du)\s+{_DETERMINER}[^\W\d_]+\s+(?=[^\W_-]*[\d_-])[\w.-]+",
     re.IGNORECASE,
 )
 """What a request is about: "of pod cart-1"; a scope only if its noun is one."""
 _SCOPE_REFERENCE: Final = re.compile(
-    rf"\b{_PREPOSITION}\s+it\b|\b(?:{_PREPOSITION}\s+)?(?:(?:the\s+)?same|that|this)\s+"
+    rf"\b{_PREPOSITION}\s+it\b|\b(?:{_PREPOSITION}\s+)?(?:(?:the\s+)?same|that|this|cet?|cette|l[ea]\s+même)\s+"
     r"(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
 )

@@ -59,67 +59,92 @@ _READING: Final = frozenset(["get", "list", "find", "search", "count", "describe
 _CONJUNCTIONS: Final = frozenset(["and", "or", "then"])
 """Between two verbs of a tool's name; without them those behind a reading one are nouns."""
 _TAKEN_BACK_LIST: Final = (
-    "undo revert restore recover unarchive bring cancel rückgängig deshaz 撤销"
+    "undo revert restore recover unarchive bring cancel rückgängig deshaz défais 撤销"
 )
 _ENDING: Final = frozenset(["stop", "abort", "kill", "terminate"])
 """Words of tools that also cancel."""
 _TAKEN_BACK: Final = frozenset(_TAKEN_BACK_LIST.split())
 """First words of a request that takes something back, unless the tool's name has them too."""
 _POLITE: Final = re.compile(
-    r"\W*(?:(?:please|bitte|por favor|ok|hey|now|then)\W+)*"
+    r"\W*(?:(?:please|bitte|por favor|s['’]il (?:te|vous) pla[iî]t|stp|svp|ok|hey|now|then)\W+)*"  # noqa: RUF001
     r"(?P<asked>(?:can|could|would|will|kannst|könntest|puedes|podrías)\s+(?:you|du)?\b\s*"
-    r"(?:please\b)?\s*)?",
+    r"(?:please\b)?\s*|(?:est-ce\s+que\s+)?(?:tu\s+(?:peux|pourrais)|vous\s+(?:pouvez|pourriez)"
+    r"|(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous)\b\s*)?",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(
     r"(?:do|does|did|is|are|was|were|has|have|had|should|shall|may|am|why|who|whose|which|what|when"
     r"|where|how|if|whether|wer|was|wie|warum|wieso|wann|welche\w*|ist|sind|hat|wurde\w*|wenn|falls"
-    r"|qué|quién|cuándo|cómo|por qué|cuál|fue|si)\b|[谁什怎为哪]|如果",
+    r"|qué|quién|cuándo|cómo|por qué|cuál|fue|si|pourquoi|quand|qui|quel\w*|où|combien|est|sont"
+    r"|a-t|as-tu|ont|avez-vous|faut-il|comment (?:je|tu|elle|nous|vous|puis|peut|faire|se"
+    r"|supprimer|effacer|envoyer|fermer))\b|s['’]ils?\b(?! (?:te|vous) pla)|[谁什怎为哪]|如果",  # noqa: RUF001
     re.IGNORECASE,
 )
 _NEGATION: Final = re.compile(
     r"\b(?:not|never|no|don['’]?t|doesn['’]?t|didn['’]?t|won['’]?t|hands off|instead"  # noqa: RUF001
-    r"|nicht|kein\w*|nie|nunca|jamás)\b|[不别勿]",
+    r"|nicht|kein\w*|nie|nunca|jamás|pas|jamais|aucune?|rien)\b|[不别勿]",
     re.IGNORECASE,
 )
 _FORBIDDEN: Final = re.compile(
     r"\W*(?:(?:please|bitte|por favor)\s+)?(?:(?:don['’]?t|do\s+not|never|no|nie|nunca|jamás)\b"  # noqa: RUF001
-    r"(?!\s+(?:have|like|need|use|want)\b)|[不别勿])",
+    r"(?!\s+(?:have|like|need|use|want)\b)|(?:surtout,?\s+)?n(?:e\s+|['’])(?:[^\s,;.]+\s+){0,4}?"  # noqa: RUF001
+    r"(?:pas|jamais|plus|rien|aucune?)\b|surtout\s+pas\b|jamais\b|évite[rz]?\b|[不别勿])",
     re.IGNORECASE,
 )
 """Beginning of what is not to be done, and no reason: "don't need it"."""
 _REPORT: Final = re.compile(
-    r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido)\b", re.IGNORECASE
+    r"\b(?:was|were|been|got|wurden?|worden|fue(?:ron)?|sido|été|étai(?:t|ent)|vient de)\b",
+    re.IGNORECASE,
 )
 _REASON: Final = re.compile(
-    r"[,;:.!—–，。；]\s|\b(?:because|since|as it|which|weil|denn|porque|ya que|puesto que)\b|因为",  # noqa: RUF001
+    r"[,;:.!—–，。；]\s|\b(?:because|since|as it|which|weil|denn|porque|ya que|puesto que"  # noqa: RUF001
+    r"|parce qu\w*|puisqu\w*|car(?=\s+(?:ils?|elles?|je|on|nous|le|la|les)\b))\b|因为",
     re.IGNORECASE,
 )
 """Beginning of what gives the reason of an order, or goes on: "…, I don't need it"."""
 _RETRACTION: Final = re.compile(
-    r"[,;.?!—–，。；？]\s*(?:(?:oder|or|o|ach|oh)\s+)?(?:no|nope|not|wait|never\s?mind|actually"  # noqa: RUF001
+    r"[,;.?!—–，。；？]\s*(?:(?:oder|or|o|ach|oh|ou|ah)\s+)?(?:no|nope|not|wait|never\s?mind|actually"  # noqa: RUF001
     r"|scratch|on second thoughts?|rather|nein|nicht|doch|lieber|vergiss|mejor|olvídalo"
-    r"|算了|还是|不[了要])"
+    r"|non|pas|attend(?:s|ez)|plutôt|en fait|laisse(?:z)? tomber|oublie(?:z)?|算了|还是|不[了要])"
     r"(?![^\W_]|\s+longer|\s+more|\s+need|\s+use)",
     re.IGNORECASE,
 )
 """Behind an order, what takes it back: "…, no wait"."""
 _ENDS_ASKING: Final = re.compile(r"[?？]\s*$")  # noqa: RUF001
-_ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o)\s+(?:\w+\s+)?[\w#./-]*\d", re.IGNORECASE)
+_ALTERNATIVE: Final = re.compile(r"\b(?:or|oder|o|ou)\s+(?:\w+\s+)?[\w#./-]*\d", re.IGNORECASE)
 _RELATION_LIST: Final = (
     "of by who whom whose that which what after before next near behind beside besides than from "
     "in on with without for about to at under over like as asked version s von vom bei nach "
-    "neben aus mit de del por con tras desde que quien"
+    "neben aus mit de del por con tras desde que quien du des par avec après avant depuis dans "
+    "sur sous chez comme à au aux qui dont"
 )
 _RELATION: Final = frozenset(_RELATION_LIST.split())
 """Words between the verb and a value by which the value is not what is acted on."""
 _PUTTING: Final = normalize_words(["write", "replace", "move", "mv", "overwrite"])
-_RELATIVE_LIST: Final = "that which what whatever who whose whom by if unless falls wenn"
+_RELATIVE_LIST: Final = (
+    "that which what whatever who whose whom by if unless falls wenn qui dont si"
+)
 _RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
-_FROM: Final = frozenset(["from", "von", "aus", "vom", "de", "desde"])
+_FROM: Final = frozenset(["from", "von", "aus", "vom", "de", "desde", "du", "depuis"])
 _TO: Final = frozenset(
-    ["to", "into", "onto", "as", "nach", "zu", "zum", "als", "al", "hacia", "como"]
+    [
+        "to",
+        "into",
+        "onto",
+        "as",
+        "nach",
+        "zu",
+        "zum",
+        "als",
+        "al",
+        "hacia",
+        "como",
+        "à",
+        "au",
+        "aux",
+        "vers",
+    ]
 )
 LEAD_WORDS: Final = 4
 """Words before a value that may say whether it is taken from or given to."""
@@ -132,7 +157,8 @@ _TAKING: Final = normalize_words(
 )
 """The same of what something goes to."""
 _BREAK_LIST: Final = (
-    "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no"
+    "if unless when but not except keep without falls wenn aber nicht außer ohne si pero salvo no "
+    "mais sauf sans pas hormis excepté quand"
 )
 _BREAKS: Final = frozenset(_BREAK_LIST.split())
 """Words between the values of a list by which not all of them are acted on."""
@@ -142,7 +168,8 @@ MAX_CHARS_BEFORE: Final = 200
 _OWN_RULES: Final = frozenset({ValueKind.PATH, ValueKind.QUOTED, ValueKind.EMAIL, ValueKind.URL})
 """Kinds of values whose rules read what stands before them."""
 _ANOTHER_AFTER: Final = re.compile(
-    r"['’]s\b|\s*(?:to|through|until|till|bis|hasta|a|days?|weeks?|months?|years?|hours?|minutes?"  # noqa: RUF001
+    r"['’]s\b|\s*(?:to|through|until|till|bis|hasta|a|à|au|jusqu"  # noqa: RUF001
+    r"|jours?|heures?|mois|semaines?|ans|days?|weeks?|months?|years?|hours?|minutes?"
     r"|percent|of|tage?|días?|links?|asked|depends)\b|\s*[-–]\s*\d",  # noqa: RUF001
     re.IGNORECASE,
 )

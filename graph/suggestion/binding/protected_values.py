@@ -20,7 +20,9 @@ PROTECTING_PHRASE: Final = re.compile(
     r"|unless|apart from|other than|rather than|instead of"
     r"|nicht|kein\w*|nie|niemals|ohne|außer|ausser|bis auf|statt|behalt\w*|lass\w*|verschon\w*"
     r"|jamais|sauf|sans|gardez?|nunca|excepto|salvo|menos|sin|conserv\w+|mant[eé]n\w*|deja\w*"
-    r"|en (?:lugar|vez) de)\b|[不别勿除留]|而非|而不",
+    r"|en (?:lugar|vez) de|pas|aucune?s?|rien|hormis|hors|à part|à l['’]exception|plutôt qu\w*"  # noqa: RUF001
+    r"|ni (?:à|au|aux|les?|la)|au lieu d\w*|en dehors d\w*|évit\w+|épargn\w+|préserv\w+|protég\w+"
+    r"|laisse[rz]?(?!\s+(?:une?|ce|mon)\s+(?:\w+\s+)?(?:commentaire|message|note|avis|mot)))\b|[不别勿除留]|而非|而不",
     re.IGNORECASE,
 )
 """Words before a value that protect it."""
@@ -28,19 +30,22 @@ TRAILING_PROTECTION: Final = re.compile(
     r"\b(?:must|should|shall|may|can|could|ought)(?:\s+\w{1,12})?(?:\s+not|\s+never|n['’]t)\b"  # noqa: RUF001 - as typed
     r"|\b(?:cannot|can['’]t|alone|untouched|intact|unchanged|stays?|remains?)\b"  # noqa: RUF001 - as typed
     r"|\b(?:nicht|nie|niemals|keinen fall|abgesehen|bleib\w*|intact[oa]s?|nunca|jamás)\b"
+    r"|\b(?:pas|jamais|rest(?:e|ent|er)|intacte?s?|inchangée?s?|tranquilles?|à part)\b"
     r"|[不别勿留]|[以之]外",
     re.IGNORECASE,
 )
 """Words after a value that protect it."""
 _ASKS: Final = re.compile(
     r"\W*(?:why|how|what|who|where|when|which|does|did|is|are|was|can|could|warum|wieso|wie|was|ist"
-    r"|por\s+qué|cómo|qué)\b|\W*(?:为什么|怎么|如何)",
+    r"|por\s+qué|cómo|qué|pourquoi|quel\w*|où|est-ce)\b|\W*(?:为什么|怎么|如何)",
     re.IGNORECASE,
 )
 _NOT_THAT: Final = re.compile(
     r"\b(?<!i )(?:don['’]?t|do\s+not|never)\s+(?:\w+\s+){1,2}(?:it|them|this|that|there)\b"  # noqa: RUF001
     r"|\b(?:ihn|sie|es|das|den)\s+(?:\w+\s+){0,2}(?:nicht|nie\w*|keinesfalls)\b"
-    r"|\bno\s+(?:l[oa]s?)\b|别|不要|勿",
+    r"|\bno\s+(?:l[oa]s?)\b"
+    r"|\bn(?:e\s+|['’])(?:(?:les?|la|y)\s+|l['’])?[^\W\d_]+\s+(?:\w+\s+)?"  # noqa: RUF001
+    r"(?:pas|jamais)\b|别|不要|勿",
     re.IGNORECASE,
 )
 """Behind an address: "… is phishing, do not open it"."""

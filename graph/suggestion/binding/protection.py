@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 _REPLACING_WORDS: Final = normalize_words(["put", "update", "set", "save", "create", "edit"])
 ANOTHER_BEFORE: Final = re.compile(
-    r"\b(?:than|(?:cop(?:y|ies)|backups?|duplicates?)\s+of)(?:\s+the)?\s+[\"'`“]?$", re.IGNORECASE
+    r"\b(?:than|(?:cop(?:y|ies)|backups?|duplicates?)\s+of|(?:copie|sauvegarde)s?\s+d[eu]"
+    r"|(?:vieux|vieil\w*|ancien\w*|récent\w*|grand\w*|gros\w*|petit\w*)\s+que)"
+    r"(?:\s+(?:the|la|le|les))?\s+[\"'`“«]?$",
+    re.IGNORECASE,
 )
 """Before what something else is compared with or made of: "older than /a", "the backup of /a"."""
 MAX_LEAD_CHARS: Final = 40
@@ -30,10 +33,11 @@ _OUTPUT_WORDS: Final = normalize_words(["output"])
 MAX_OUTPUT_LEAD_CHARS: Final = 60
 """Characters before a path that are read for whether it is written."""
 _BEFORE_OUTPUT: Final = re.compile(
-    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named?|call|result|output|nach|als|unter|al?|como|en)"
+    r"(?:\b(?:(?:in)?to|onto|as|at|in|under|called|named?|call|result|output|nach|als|unter|al?|como|en"
+    r"|dans|sous|vers|comme|nommée?|appelée?)"
     r"|\b(?:creat|mak|generat|writ|sav|export|produc|render|draw|plot|build|erstell|erzeug|schreib"
-    r"|speicher|crea|genera|guard|escrib)\w*)"
-    r"(?:\s+(?!(?:of|from|for|with|von|aus|de|des|del)\b)[\w-]{1,20}){0,3}\s+[\"'`]?$",
+    r"|speicher|crea|genera|guard|escrib|cré|génèr|écri|enregistr|sauvegard)\w*)"
+    r"(?:\s+(?!(?:of|from|for|with|von|aus|de|des|del|du)\b)[\w-]{1,20}){0,3}\s+[\"'`]?$",
     re.IGNORECASE,
 )
 """Before the path of what a tool writes: "split a.pdf into b.pdf", "save the chart report.png"."""

@@ -38,6 +38,9 @@ _FOREIGN_CONNECTIVES: dict[Language, str] = {
     r"(?:(?:dann|danach|anschließend|auch)\s+)*",
     "es": r"(?<=\s)(?:y|e|luego|después|entonces|además|finalmente)\s+"
     r"(?:(?:luego|después|entonces|también)\s+)*",
+    "fr": r"(?<=\s)(?:et|mais|puis|après\s+(?:ça|cela)"
+    r"|(?<!-moi\s)(?<!-nous\s)(?<!-les\s)(?<!-le\s)(?<!-la\s)(?:ensuite|enfin))\s+"
+    r"(?:(?:puis|ensuite|après|aussi|enfin|également)\s+)*",
     "zh": "[，。\\s]*(?:然后|接着|随后|(?<=[，\\s])再)再?",  # noqa: RUF001 - CJK marks
 }
 _JOINING = frozenset({"and", "then"})

@@ -19,23 +19,31 @@ _CONDITION: Final = re.compile(
     r"|\b(?:falls|sofern|andernfalls|ansonsten|es\s+sei\s+denn|wenn)\b"
     r"(?!\s+(?:möglich|nötig|du\s+(?:kannst|magst)))|,\s*sonst\b(?!\s+noch)"
     r"|\b(?:si\s+no|en\s+caso\s+de\s+que|a\s+menos\s+que|de\s+lo\s+contrario)\b"
-    r"|(?<!\w)(?P<spanish>si)\s+(?!se\s+puede|es\s+posible|puedes)"
+    r"|\b(?:sinon|à\s+moins\s+qu\w+|à\s+condition\s+qu\w+|au\s+cas\s+où|pourvu\s+qu\w+)\b"
+    r"|(?<!\w)(?P<si>si\s+(?!se\s+puede|es\s+posible|puedes|possible|besoin|nécessaire"
+    r"|c['’]est\s+possible|tu\s+(?:peux|veux)|vous\s+(?:pouvez|voulez))"  # noqa: RUF001
+    r"|s['’]ils?\s+(?!(?:te|vous)\s+pla[iî]t))"  # noqa: RUF001
     r"|如果|假如|要是|倘若|若是|否则|除非|的话",
     re.IGNORECASE,
 )
 _ASKED_BEFORE: Final = re.compile(rf"\b{_ASKING}\s+$", re.IGNORECASE)
-_ASKED_BEFORE_SPANISH: Final = re.compile(
-    r"\b(?:mira|mire|comprueba|revisa|ver|sabes|saber|di(?:me|nos)?|averigua|pregunta\w*|como)\s+$",
+_ASKED_BEFORE_SI: Final = re.compile(
+    r"\b(?:mira|mire|comprueba|revisa|ver|sabes|saber|di(?:me|nos)?|averigua|pregunta\w*|como"
+    r"|regarde[rz]?|vérifie[rz]?|vois|voyez|voir|sais|sait|savez|savoir|dis|dites|demande[rz]?"
+    r"|(?:dis|dites|demande|demandez)-(?:moi|nous|lui|leur)|contrôle[rz]?|même|comme)\s+$",
     re.IGNORECASE,
 )
 MAX_ASKING_CHARS: Final = 20
 _BEGINS_CLAUSE: Final = re.compile(
-    r"(?:[;.!?\n；。！？]|\b(?:and|but|then|und|aber|dann|y|pero|luego)\b,?)\s*$",  # noqa: RUF001
+    r"(?:[;.!?\n；。！？]|\b(?:and|but|then|und|aber|dann|y|pero|luego|et|mais|puis)\b,?)\s*$",  # noqa: RUF001
     re.IGNORECASE,
 )
-_SPANISH_WORD: Final = re.compile(
-    r"\b(?:el|la|los|las|una?|que|por|para|con|está|hay|del|al|mi)\b|[ñ¿¡áéíóú]", re.IGNORECASE
+_SI_WORD: Final = re.compile(
+    r"\b(?:el|la|los|las|una?|que|por|para|con|está|hay|del|al|mi"
+    r"|le|les|une|est|pas|il|elle|dans|pour|mon|ma)\b|\b[ldn]['’]|[ñ¿¡áéíóúàâçèêîôû]",  # noqa: RUF001
+    re.IGNORECASE,
 )
+"""Words and letters of the languages in which "si" is "if"."""
 
 
 def find_conditions(text: str) -> list[tuple[int, str]]:
@@ -70,7 +78,7 @@ def _is_question(text: str, match: re.Match[str]) -> bool:
     start = max(0, match.start() - MAX_ASKING_CHARS)
     if match["plain"]:
         return _ASKED_BEFORE.search(text, start, match.start()) is not None
-    if match["spanish"]:
-        is_asked = _ASKED_BEFORE_SPANISH.search(text, start, match.start()) is not None
-        return is_asked or _SPANISH_WORD.search(text) is None
+    if match["si"]:
+        is_asked = _ASKED_BEFORE_SI.search(text, start, match.start()) is not None
+        return is_asked or _SI_WORD.search(text) is None
     return False

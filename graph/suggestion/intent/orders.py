@@ -50,12 +50,38 @@ _SPANISH: Final = (
     r"|preg[uú]nt\w+|arrepient\w+|desha[zc]\w*|qui[eé]n\w*|cómo|en\s+(?:vez|lugar)\s+de"
     r"|puede\s+(?!\w{1,20}[aei]r\b)"
 )
+_FRENCH_ACTS: Final = (
+    r"(?:acheter|annuler|archiver|arrêter|créer|déplacer|désactiver|détruire|effacer|enlever"
+    r"|envoyer|fermer|fusionner|jeter|modifier|payer|publier|redémarrer|rembourser|remplacer"
+    r"|retirer|supprimer|vendre|vider|virer)"
+)
+_FRENCH: Final = (
+    r"est(?!-ce\s+que\s+(?:tu|vous)\s+p)|sont|étai(?:t|ent)|fut|furent|sera(?:it|ient)?|soient"
+    r"|j['’](?:ai(?!\s+besoin)|avais)|avons|avez|tu\s+as|as-tu|ont|avai(?:t|ent)|aurai(?:s|t|ent)"  # noqa: RUF001
+    r"|a\s+(?:été|déjà|mis|fait|dit|pris|écrit|voulu|demandé|(?-i:(?!comit)[a-zéèêîôûç]{4,20}ée?s?))"
+    r"|(?:a|ont|va|vont|faut|doit|peut|veut)-(?:t-)?(?:ils?|elles?|on)|vient\s+de|vont|allai(?:t|ent)"
+    r"|doi(?:t|vent)|devrai(?:t|s|ent)|veut|veulent|voulai\w*|peut|peuvent|faillit?"
+    r"|(?:je|ils?|elles?|on|nous)\s+(?:(?:les?|la|lui|leur)\s+|l['’])?"  # noqa: RUF001
+    r"(?:supprim|effac|envoi|ferm|pai|annul|publi|retir)(?:e|ent|ons)|j['’](?:efface|envoie|annule)"  # noqa: RUF001
+    r"|\w{3,20}(?:erai|eras|erez|erons|eront)|(?:supprim|effac|ferm|annul|publi|retir)era|enverra"
+    r"|(?:supprim|effac|envoy|ferm|pay|annul)ai(?:t|ent|s)|(?:supprim|effac)ée?s?\s+(?:par|hier)"
+    r"|quelqu['’]un|personne\s+ne|qui\s+a|soi-disant|suppos\w+|peut-être"  # noqa: RUF001
+    r"|(?<!oublie )(?<!oubliez )pas|ne\s+(?:\w+\s+){1,3}(?:plus|rien)|jamais|aucune?"
+    r"|s['’]ils?(?!\s+(?:te|vous)\s+pla[iî]t)|sans|selon|quand|lorsqu\w+|pourquoi|dès\s+qu\w+"  # noqa: RUF001
+    r"|tant\s+qu\w+|avant\s+(?:de|que|d['’])|après\s+(?:que|avoir)|jusqu['’]\w+|combien"  # noqa: RUF001
+    rf"|comment\s+(?:on|je|tu|ils?|elles?|nous|vous|faire|puis|peut|{_FRENCH_ACTS})"
+    r"|évite[rz]?|empêch\w+|abst(?:iens|enez|enir)|interdi\w+|(?:arrête|cesse)[rz]?\s+d[e'’]|au\s+lieu\s+d[e'’]"  # noqa: RUF001
+    r"|plutôt\s+que|rappel(?:le|ez|lez|er)[-\s](?:moi|nous|lui|leur)|expliqu\w+|vérifie[rz]?"
+    r"|demande[rz]?[-\s](?:moi|lui|leur|à|si)|demand(?:ait|é|ent)|di(?:s-(?:moi|lui|leur)|sai[st]|t|tes|sent)"
+    r"|regrett\w+|défai(?:s|re|tes)"
+    rf"|(?:(?<!merci )de|à|pour)\s+{_FRENCH_ACTS}|d['’]{_FRENCH_ACTS}"  # noqa: RUF001
+)
 _CHINESE: Final = (
     r"[被吗谁]|呢\s*$|[删除消送并建闭止付布]过|是否|有没有|要不要|该不该|应该|禁止|避免|防止|停止|撤销|后悔"
     r"|如何|怎[么样]|为什么|解释|提醒|告诉|让(?!我们)|(?<!名)叫(?!做)|要求|[说问](?!明|题)|据说|之前|以前"
     r"|等.{0,20}再|已经|刚[刚才]|昨天|本来|如果|会(?![议员话客])|[他她王李张]想"
 )
-_NO_ORDER: Final = re.compile(rf"\b(?:{_GERMAN}|{_SPANISH})\b|{_CHINESE}", re.IGNORECASE)
+_NO_ORDER: Final = re.compile(rf"\b(?:{_GERMAN}|{_SPANISH}|{_FRENCH})\b|{_CHINESE}", re.IGNORECASE)
 """Words of reports, questions, conditions and subordinate infinitives in other languages."""
 _PRETERITE: Final = re.compile(r"(?:ayer\s+)?[^\W\d_]{2,20}[éíó]\b", re.IGNORECASE)
 """Beginning of a Spanish sentence in the past: "borré la tarea"."""
@@ -68,12 +94,15 @@ _ADVERB: Final = re.compile(r"\W*[a-z]{3,20}ly\s+", re.IGNORECASE)
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 _UNTIL: Final = re.compile(
     r"[\W\d]*(?:when(?:ever)?|once|as soon as|unless|until|if|before|sobald|wenn|falls|bevor"
-    r"|solange|cuando|en cuanto|si)\b|[如要]果|要是|假如|[当等]",
+    r"|solange|cuando|en cuanto|si|quand|lorsque|dès que|tant que|avant (?:de|que)|une fois que)\b"
+    r"|(?:lorsqu|dès qu|tant qu|avant qu|avant d|s(?=.ils?\b(?! (?:te|vous) pla[iî]t)))['’]"  # noqa: RUF001
+    r"|[如要]果|要是|假如|[当等]",
     re.IGNORECASE,
 )
 """Beginning of a sentence that makes what follows wait for something."""
 _QUOTES: Final = re.compile(
-    r"(?:\b(?:sa(?:ys?|id)|wr(?:ites?|ote)|reads|sagte?|schreibt|schrieb|steht|dice[ns]?|dijo|pone)"
+    r"(?:\b(?:sa(?:ys?|id)|wr(?:ites?|ote)|reads|sagte?|schreibt|schrieb|steht|dice[ns]?|dijo|pone"
+    r"|dit|disait|écrit|indique|précise|répond(?:u)?)"
     r"|[说写])\s*[:：,，]\s*$",  # noqa: RUF001 - as typed
     re.IGNORECASE,
 )

@@ -42,7 +42,8 @@ _FOLLOW_UP: Final = re.compile(
 )
 """A short question about what the request before it is about: "and when was it changed?"."""
 _JOINED: Final = re.compile(
-    r"\b(?:and|then|und|dann|danach|y|e|luego|después)\b|然后|接着|随后|再", re.IGNORECASE
+    r"\b(?:and|then|und|dann|danach|y|e|luego|después|et|puis|ensuite)\b|然后|接着|随后|再",
+    re.IGNORECASE,
 )
 """Words between two requests, rather than between a request and what leads to it."""
 _NOUN_PHRASE: Final = re.compile(
@@ -118,7 +119,12 @@ _NOUN_VERB: Final = re.compile(
 _PROHIBITION: Final = re.compile(
     r"(?:(?:do\s+not|don['’]?t|never)\s+"  # noqa: RUF001 - as typed
     r"(?!(?:just|only|merely|simply|forget|fail|hesitate|miss)\b)|bitte\s+nicht\s|nicht\s"
-    r"|(?:por\s+favor\s+)?(?:no|nunca)\s+[^\W\d_]+[ea]s\b|(?:请)?(?:不要|别|勿))",
+    r"|(?:por\s+favor\s+)?(?:no|nunca)\s+[^\W\d_]+[ea]s\b"
+    r"|(?:(?:mais|surtout|(?:s['’]il\s+(?:te|vous)\s+pla[iî]t|stp|svp)),?\s+)*"  # noqa: RUF001
+    r"(?:n(?:e\s+|['’])(?!(?:pas\s+)?(?:oubli|manqu|hésit)\w*)"  # noqa: RUF001
+    r"(?:[^\s,;.]+\s+){0,4}?(?:pas|jamais|plus|rien|aucune?)\b"
+    r"|surtout\s+pas\b|pas\s+(?:touche\b|de\s|d['’]|besoin\b|la\s+peine\b)|évite[rz]?\s+d(?:e\s|['’]))"  # noqa: RUF001
+    r"|(?:请)?(?:不要|别|勿))",
     re.IGNORECASE,
 )
 """Beginning of a piece that says what not to do: "don't delete it"; not "don't forget to …"."""

@@ -43,7 +43,7 @@ OWN_CLAUSE_SHARE: Final = 0.9
 """Share from which a clause is taken to ask for a tool (see `Ranking.clause_shares`)."""
 _SEQUENCE_WORD: Final = re.compile(
     r"\b(?:then|next|before|finally|lastly|afterwards?|subsequently|followed by|after that)\b"
-    r"|\b(?:dann|danach|anschließend|luego|después)\b|然后|接着|随后|再",
+    r"|\b(?:dann|danach|anschließend|luego|después|puis|ensuite|après\s+(?:ça|cela))\b|然后|接着|随后|再",
     re.IGNORECASE,
 )
 _FIRST_WORDS: Final = re.compile(r"\s*\S+(?:\s+\S+)?")

@@ -53,6 +53,12 @@ def given(
         "Borra todo menos /srv/data",
         "No borres /srv/data",
         "Elimina los archivos viejos, pero deja /srv/data",
+        "Ne supprime pas /srv/data",
+        "Supprime tout sauf /srv/data",
+        "Efface tous les fichiers hormis /srv/data",
+        "Supprime les vieux fichiers, mais laisse /srv/data",
+        "/srv/data ne doit pas être supprimé",
+        "Supprime les vieux fichiers, /srv/data reste intact",
         "不要删除 /srv/data",
         "删除所有文件，除了 /srv/data",  # noqa: RUF001 - as typed
         "删除旧文件，/srv/data 不能删除",  # noqa: RUF001 - as typed
@@ -69,6 +75,8 @@ def test_a_deleting_tool_never_gets_a_protected_value(intent: str) -> None:
         "fetch everything except https://phish.example/y",
         "öffne auf keinen Fall https://phish.example/y",
         "no abras https://phish.example/y",
+        "n'ouvre surtout pas https://phish.example/y",
+        "le lien https://phish.example/y est une arnaque, ne l'ouvre pas",
         "不要打开 https://phish.example/y",
         "https://phish.example/y is phishing, do not click on it",
         "der Link https://phish.example/y ist Betrug, öffne ihn nicht",
@@ -113,6 +121,7 @@ def test_words_that_only_end_like_a_negation_protect_nothing() -> None:
 def test_a_path_requested_of_another_tool_is_not_deleted(intent: str) -> None:
     assert given(intent, DELETE) == {}
     assert given("Delete /srv/old.log", DELETE) == {"path": "/srv/old.log"}
+    assert given("Peux-tu supprimer /srv/old.log ?", DELETE) == {"path": "/srv/old.log"}
 
 
 def test_tools_of_a_server_do_not_share_a_deleted_path() -> None:

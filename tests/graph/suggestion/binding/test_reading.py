@@ -52,6 +52,11 @@ def test_a_wish_is_read(
         "invoice 8812 was deleted yesterday",
         "once Mia agrees, delete invoice 8812",
         "lösch Rechnung 8812 bitte nicht",
+        "ne supprime pas la facture 8812",
+        "qui a supprimé la facture 8812 ?",
+        "la facture 8812 a été supprimée hier",
+        "dès que Mia accepte, supprime la facture 8812",
+        "supprime la facture 8812, non attends",
     ],
 )
 def test_nothing_is_read_for_a_tool_that_destroys_unless_it_is_ordered(
@@ -86,6 +91,7 @@ def test_what_another_request_is_about_is_not_changed(read: Any, request_of_it: 
         "explain what delete from users where 1=1 would do",
         "delete from users where id = 3 if nobody objects",
         "lösche bitte nicht: delete from users",
+        "n'exécute pas : delete from users",
     ],
 )
 def test_sql_that_is_only_talked_about_is_not_read(read: Any, intent: str) -> None:

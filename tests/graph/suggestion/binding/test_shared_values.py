@@ -228,6 +228,20 @@ def test_a_plain_pronoun_is_what_was_named_before(then: str) -> None:
     assert found == {"path": "notes/a.md"}
 
 
+@pytest.mark.parametrize(
+    ("then", "expected"),
+    [
+        ("supprime-le", {"path": "notes/a.md"}),
+        ("supprimez-la, s'il vous plaît", {"path": "notes/a.md"}),
+        ("ne le supprime pas", {}),
+        ("supprime-le, mais pas l'autre", {}),
+        ("supprime tout là-dedans sauf l'ancienne", {}),
+    ],
+)
+def test_a_french_pronoun_stands_behind_the_order(then: str, expected: dict[str, Any]) -> None:
+    assert continued("lis notes/a.md", then, READ_NOTE, DELETE_NOTE) == expected
+
+
 def test_that_may_stand_before_the_word_for_the_thing() -> None:
     first = "show the mail m-7"
     read = stating(email_id="m-7")

@@ -46,6 +46,11 @@ def test_an_intent_is_split_where_something_is_asked_for(text: str, requests: li
         ("don't undo anything", ["don't undo anything"]),
         ("nicht löschen, nur Dateien zeigen", ["nur Dateien zeigen"]),
         ("no borres la nota, muestra la lista", ["muestra la lista"]),
+        ("ne supprime pas la note, montre la liste", ["montre la liste"]),
+        ("surtout n'efface rien, montre la liste", ["montre la liste"]),
+        ("pas de suppression, montre la liste", ["montre la liste"]),
+        ("évite d'effacer la note, montre la liste", ["montre la liste"]),
+        ("n'oublie pas d'ajouter la note", ["n'oublie pas d'ajouter la note"]),
         ("不要删除笔记，显示列表", ["显示列表"]),  # noqa: RUF001 - as typed
     ],
 )
@@ -182,6 +187,18 @@ def test_the_same_words_begin_requests_where_they_ask_for_something(second: str)
             "abre la página, después borra a.txt",
             ["abre la página", "borra a.txt"],
             ["open the page", "delete a.txt"],
+        ),
+        (
+            "fr",
+            "supprime a.txt puis ferme la branche",
+            ["supprime a.txt", "ferme la branche"],
+            ["delete a.txt", "close the branch"],
+        ),
+        (
+            "fr",
+            "ouvre la page, ensuite supprime a.txt et liste-moi les tâches",
+            ["ouvre la page", "supprime a.txt", "liste-moi les tâches"],
+            ["open the page", "delete a.txt", "list the task"],
         ),
         (
             "zh",
