@@ -63,7 +63,7 @@ _FRENCH: Final = (
     r"|doi(?:t|vent)|devrai(?:t|s|ent)|veut|veulent|voulai\w*|peut|peuvent|faillit?"
     r"|(?:je|ils?|elles?|on|nous)\s+(?:(?:les?|la|lui|leur)\s+|l['’])?"  # noqa: RUF001
     r"(?:supprim|effac|envoi|ferm|pai|annul|publi|retir)(?:e|ent|ons)|j['’](?:efface|envoie|annule)"  # noqa: RUF001
-    r"|\w{3,20}(?:erai|eras|erez|erons|eront)|(?:supprim|effac|ferm|annul|publi|retir)era|enverra"
+    r"|\w{3,20}(?:erai|erez|erons|eront)|(?:supprim|effac|ferm|annul|publi|retir)eras?|enverra"
     r"|(?:supprim|effac|envoy|ferm|pay|annul)ai(?:t|ent|s)|(?:supprim|effac)ée?s?\s+(?:par|hier)"
     r"|quelqu['’]un|personne\s+ne|qui\s+a|soi-disant|suppos\w+|peut-être"  # noqa: RUF001
     r"|(?<!oublie )(?<!oubliez )pas|ne\s+(?:\w+\s+){1,3}(?:plus|rien)|jamais|aucune?"
