@@ -103,7 +103,7 @@ def build_workflow(
     )
     named = {*chosen.tools, *(replaced_tools[pk] for pk in chosen.tools if pk in replaced_tools)}
     is_known = is_known_workflow(chosen, ranking)
-    uncovered = () if is_known else find_uncovered(plan, named, ranking)
+    uncovered = () if is_known else find_uncovered(plan, named, ranking, reading)
     unplaced = warn_unplaced(dag.tasks, parameters or {})
     denied = [task for task in dag.tasks if task.is_denied]
     return Suggestion(

@@ -144,6 +144,20 @@ def test_half_of_what_past_runs_suggest_is_not_complete_either() -> None:
     assert found.confidence <= MAX_PARTIAL_CONFIDENCE
 
 
+@pytest.mark.parametrize(("more", "is_sure"), [("", False), (" of this long year" * 10, True)])
+def test_a_tool_that_no_run_called_may_be_what_a_short_intent_asks_for(
+    more: str, *, is_sure: bool
+) -> None:
+    found = suggest(
+        f"read the report{more}",
+        (candidate(READ, 0.7), candidate(POST, 0.1)),
+        found=ranking(ranked(POST, confidence=0.95), probabilities={POST: 0.9}, history=40),
+        familiarity=0.9,
+    )
+    assert tools_of(found) == [POST]
+    assert (found.confidence > MAX_PARTIAL_CONFIDENCE) == is_sure
+
+
 def test_what_no_task_has_to_do_with_is_named_although_runs_are_familiar() -> None:
     found = suggest(
         "post a message and translate the flowers",
