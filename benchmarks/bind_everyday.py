@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from benchmarks.outside.report import LANGUAGES
+from tools.translate import detect_language
 
 if TYPE_CHECKING:
     from graph.suggestion.binding.tasks import SuggestedTask, WorkflowTool
@@ -26,14 +28,6 @@ SETS = ("assorted_5", "assorted_6", "stated_kept")
 """Sets that nothing was learned from."""
 UNORDERED = "unordered_kept"
 """Sentences that order nothing of the tool that they speak of: nothing of them should be bound."""
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_GERMAN = re.compile(
-    r"\b(?:der|die|das|den|dem|und|mir|ich|ein\w*|bitte|im|zu[rm]?|auf|für|mit|von|was)\b|[äöüß]",
-    re.IGNORECASE,
-)
-_SPANISH = re.compile(
-    r"\b(?:el|la|los|las|en|de|del|una?|por|para|con|qué|mi|que)\b|[ñ¿¡áéíóú]", re.IGNORECASE
-)
 
 
 def main() -> None:
@@ -49,7 +43,7 @@ def main() -> None:
     totals: dict[str, Counter[str]] = {}
     for name in (one for one in arguments.sets if one != UNORDERED):
         for wish, bound in bind_set(arguments.folder, name, read):
-            for group in (name, _guess_language(wish["text"]), "all"):
+            for group in (name, LANGUAGES[detect_language(wish["text"]) or "en"], "all"):
                 totals.setdefault(group, Counter()).update(_count(wish["arguments"], bound))
             if arguments.details:
                 for line in _list_faults(wish, bound):
@@ -165,15 +159,6 @@ def _count(stated: Mapping[str, Any], bound: Mapping[str, Any]) -> Counter[str]:
             "any wrong": int(right < len(bound)),
         }
     )
-
-
-def _guess_language(text: str) -> str:
-    if _CHINESE.search(text):
-        return "Chinese"
-    german, spanish = len(_GERMAN.findall(text)), len(_SPANISH.findall(text))
-    if max(german, spanish) < 2:
-        return "English"
-    return "German" if german >= spanish else "Spanish"
 
 
 if __name__ == "__main__":

@@ -130,26 +130,36 @@ def gather(
         queries: Embeds the wishes; None: the shipped model.
         foreign: Wishes that no tool of the set serves.
     """
-    from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
+
+    with indexed(folder) as one:
+        context = make_context(one)
+        own = [query for query in one.data.queries if query.slots]
+        own = own[:: max(1, len(own) // MAX_QUERIES)]
+        texts = [*(query.text for query in own), *foreign]
+        needs = [[{one.keys[tool] for tool in slot} for slot in query.slots] for query in own]
+        needs += [[] for _ in foreign]
+        return [
+            _plan_wish(intent, ranking, context, needed)
+            for (intent, ranking), needed in zip(
+                rank_texts(one, texts, queries or one.embedder), needs, strict=True
+            )
+        ]
+
+
+def rank_texts(
+    one: IndexedSet, texts: Sequence[str], queries: Embedder
+) -> Iterator[tuple[EncodedQuery, Ranking]]:
+    """Yield each text as it was read, with its ranking among the tools of a set, untaught."""
+    from benchmarks.evaluation.inputs import encode_queries
     from graph.suggestion.ranking.fit import fit_ranker
     from graph.suggestion.ranking.rank import rank_tool_sets
     from graph.suggestion.ranking.tool_view import ToolView
 
-    with indexed(folder) as one:
-        context = make_context(one)
-        view = ToolView.for_team(one.index, team=None)
-        ranker = fit_ranker([], view)
-        own = [query for query in one.data.queries if query.slots]
-        own = own[:: max(1, len(own) // MAX_QUERIES)]
-        texts = [*(query.text for query in own), *foreign]
-        encoded = encode_queries(texts, embedder=queries or one.embedder)
-        needs = [[{one.keys[tool] for tool in slot} for slot in query.slots] for query in own]
-        needs += [[] for _ in foreign]
-        return [
-            _plan_wish(intent, rank_tool_sets(intent.encoded, view, ranker), context, needed)
-            for intent, needed in zip(encoded, needs, strict=True)
-        ]
+    view = ToolView.for_team(one.index, team=None)
+    ranker = fit_ranker([], view)
+    for intent in encode_queries(texts, embedder=queries):
+        yield intent, rank_tool_sets(intent.encoded, view, ranker)
 
 
 def make_context(one: IndexedSet) -> SuggestionContext:

@@ -10,7 +10,8 @@ So it is for the sentences of `ORDERED` that order nothing.
 The lower layers of the packaged encoder stay as they are and read wish and question apart; the
 upper ones and three small heads are trained. Servers whose hash says so are held out; their wishes
 are judged at the end. `--write` writes tools/embed/minilm_reader.npz. `--further` goes on from the
-shipped reader instead of the encoder. Needs the extra sentence-transformers.
+shipped reader instead of the encoder, and keeps `SHIPPED_SHARE` of its weights. Needs the extra
+sentence-transformers.
 """
 
 from __future__ import annotations

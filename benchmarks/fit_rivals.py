@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.bind_everyday import WISHES
-from benchmarks.fit_plan import make_context, prepare
+from benchmarks.fit_plan import make_context, prepare, rank_texts
 from benchmarks.reader_rows import LEARNED, is_held_out
 
 if TYPE_CHECKING:
@@ -82,11 +82,7 @@ def gather(folder: Path, names: Sequence[str], keeps: Callable[[str], bool]) -> 
         names: Of the sets.
         keeps: Whether the tools and wishes of a server are taken.
     """
-    from benchmarks.evaluation.inputs import encode_queries
     from benchmarks.fit_prior.indexed import indexed
-    from graph.suggestion.ranking.fit import fit_ranker
-    from graph.suggestion.ranking.rank import rank_tool_sets
-    from graph.suggestion.ranking.tool_view import ToolView
     from graph.suggestion.workflow.assign_tools import plan_requests
 
     read, found = _load_reader(), []
@@ -94,12 +90,9 @@ def gather(folder: Path, names: Sequence[str], keeps: Callable[[str], bool]) -> 
         _write_set(Path(scratch), folder, names, keeps)
         with indexed(Path(scratch)) as one:
             context = make_context(one)
-            view = ToolView.for_team(one.index, team=None)
-            ranker = fit_ranker([], view)
-            own = one.data.queries
-            encoded = encode_queries([query.text for query in own], embedder=one.embedder)
-            for query, intent in zip(own, encoded, strict=True):
-                ranking = rank_tool_sets(intent.encoded, view, ranker)
+            texts = [query.text for query in one.data.queries]
+            ranked = rank_texts(one, texts, one.embedder)
+            for query, (intent, ranking) in zip(one.data.queries, ranked, strict=True):
                 planned = plan_requests(intent.reading, ranking, context)
                 certain = [plan for plan in planned if plan.request.is_certain and plan.tools]
                 if len(certain) == 1:

@@ -67,7 +67,7 @@ async def find_tools(effects: Effects, caller: Caller, request: FindRequest) -> 
         NotPermitted: If the caller lacks the scope.
         QueryError: If the query contains no words.
     """
-    _require_search_scope(caller)
+    require_scope(caller, SEARCH)
     started = time.perf_counter()
     catalogue = effects.catalogue()
     visibility = Visibility(catalogue=catalogue, caller=caller)
@@ -133,7 +133,7 @@ async def describe_tool(effects: Effects, caller: Caller, tool_id: str) -> ToolD
         NotPermitted: If the caller lacks the scope.
         UnknownTool: If no such tool is visible; lists similar ids.
     """
-    _require_search_scope(caller)
+    require_scope(caller, SEARCH)
     catalogue = effects.catalogue()
     tool = catalogue.find_tool(tool_id, caller)
     visibility = Visibility(catalogue=catalogue, caller=caller)
@@ -174,7 +174,7 @@ async def handle_intent(
         graph.suggestion.binding.parameters.ParameterError: If a parameter has the wrong type or
             is nested too deeply.
     """
-    _require_search_scope(caller)
+    require_scope(caller, SEARCH)
     visibility = Visibility(catalogue=effects.catalogue(), caller=caller)
     rank = await effects.load_ranker(caller.owner, visibility.collect_group_tools())
     view = await _freeze_view(effects, visibility, rank)
@@ -227,7 +227,7 @@ async def give_feedback(effects: Effects, caller: Caller, request: FeedbackReque
         UnknownTool: If the workflow names a tool that the caller does not see.
         RunsUnavailable: If the database is away.
     """
-    _require_search_scope(caller)
+    require_scope(caller, SEARCH)
     speculation = feedback.parse_speculation_id(request.speculation)
     catalogue = effects.catalogue()
     stated = await run_in_worker_thread(
@@ -428,11 +428,6 @@ async def _offer_each_step(
 def _require_call_scope(caller: Caller) -> None:
     if not caller.has_scope(call.SCOPE):
         raise CallNotPermitted(caller)
-
-
-def _require_search_scope(caller: Caller) -> None:
-    refusal = "may not search for tools; an admin can grant the scope 'search'"
-    require_scope(caller, SEARCH, refusal)
 
 
 async def _freeze_view(

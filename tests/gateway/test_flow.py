@@ -178,7 +178,7 @@ async def test_a_query_without_words_is_refused(world):
 
 async def test_a_caller_without_the_scope_may_neither_search_nor_describe(world):
     world.caller = Caller(user="ann", team=None, person=None, scopes=frozenset(), kind="stdio")
-    with pytest.raises(NotPermitted, match="'ann' may not search for tools"):
+    with pytest.raises(NotPermitted, match="'ann' lacks the scope 'search'"):
         await find(world)
     with pytest.raises(NotPermitted):
         await flow.describe_tool(world.effects, world.caller, "git:git_log")

@@ -46,12 +46,16 @@ def read_wanted_size(args: Mapping[str, Any], *, name: str = _CALL) -> WantedSiz
     Raises:
         InvalidRequest: If `select` is no JMESPath, or `max_tokens` no limit.
     """
-    from execution.planning.parse_task import describe_value
-    from gateway_project.foundation import selection
-    from gateway_project.mcp import arguments
     from gateway_project.mcp.large_results import WantedSize
 
     expression, max_tokens = args.get("select", ""), args.get("max_tokens")
+    if not args.keys() & {"select", "max_tokens"}:  # as nearly every call
+        return WantedSize()
+
+    from execution.planning.parse_task import describe_value
+    from gateway_project.foundation import selection
+    from gateway_project.mcp import arguments
+
     if "select" in args:
         try:
             selection.check_selection(expression)

@@ -47,16 +47,12 @@ SUGGESTED_TASK: Final[dict[str, Any]] = {
     "tool": TEXT,
     "arguments": {
         "type": "object",
-        "description": '{"$ref": task, "pointer": "/…"} is a value in its result',
+        "description": '{"$ref": task, "pointer": "/…"} refers to a value in its result',
     },
     "depends_on": STRINGS,
 }
 _TASK: Final[dict[str, Any]] = {
     **SUGGESTED_TASK,
-    "arguments": {
-        "type": "object",
-        "description": '{"$ref": task, "pointer": "/…"} refers to a value in its result',
-    },
     "for_each": {
         "type": "object",
         "description": 'Reference to a list; {"$item": "/…"} is its item',

@@ -127,25 +127,8 @@ _RELATIVE_LIST: Final = (
 _RELATIVE: Final = frozenset(_RELATIVE_LIST.split())
 """Those by which a value is not what any tool changes."""
 _FROM: Final = frozenset(["from", "von", "aus", "vom", "de", "desde", "du", "depuis"])
-_TO: Final = frozenset(
-    [
-        "to",
-        "into",
-        "onto",
-        "as",
-        "nach",
-        "zu",
-        "zum",
-        "als",
-        "al",
-        "hacia",
-        "como",
-        "à",
-        "au",
-        "aux",
-        "vers",
-    ]
-)
+_TO_LIST: Final = "to into onto as nach zu zum als al hacia como à au aux vers"
+_TO: Final = frozenset(_TO_LIST.split())
 LEAD_WORDS: Final = 4
 """Words before a value that may say whether it is taken from or given to."""
 _GIVING: Final = normalize_words(

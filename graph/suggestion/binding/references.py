@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_project.foundation.references import make_reference
 from graph.suggestion.binding.knowledge import PAIRED_OCCURRENCE, BindingKnowledge
-from graph.suggestion.binding.tasks import (
-    MIN_REQUIRED_PROBABILITY,
-    BindingSource,
-    BoundArgument,
-    FeedLookup,
-)
+from graph.suggestion.binding.tasks import BindingSource, BoundArgument, FeedLookup
 from graph.suggestion.binding.vocabulary import PREPOSITIONS
 
 if TYPE_CHECKING:
@@ -27,6 +22,8 @@ CONFIDENCE_TOLERANCE = 0.05
 """Sources whose confidences differ by no more are equally good."""
 MIN_OPTIONAL_CONFIDENCE = 0.75
 """Minimum confidence of data flow to bind an optional argument."""
+MIN_REQUIRED_CONFIDENCE = 0.3
+"""The same of a required one."""
 FIRST_ITEM_FACTOR = 0.5
 """Factor on the confidence if any list item would do and the first is taken."""
 ANY_ITEM: Final = "*"
@@ -180,7 +177,7 @@ def find_data_flow_reference(
     if not sources:
         return None
     best = max(way.confidence for way in sources)
-    enough = MIN_REQUIRED_PROBABILITY if parameter.is_required else MIN_OPTIONAL_CONFIDENCE
+    enough = MIN_REQUIRED_CONFIDENCE if parameter.is_required else MIN_OPTIONAL_CONFIDENCE
     good = [way for way in sources if way.confidence >= max(best - CONFIDENCE_TOLERANCE, enough)]
     if not good:
         return None

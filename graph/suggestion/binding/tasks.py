@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateway_project.foundation.references import escape_literals
 
@@ -92,10 +92,6 @@ FeedLookup = Callable[[int, int], Sequence[FieldPair]]
 def find_no_feeds(source: int, target: int) -> Sequence[FieldPair]:  # noqa: ARG001 - a FeedLookup
     """Return no pairs: the lookup without data flow."""
     return ()
-
-
-MIN_REQUIRED_PROBABILITY: Final = 0.3
-"""The same for a required parameter, or a reference by data flow to one."""
 
 
 @dataclass(frozen=True, kw_only=True)

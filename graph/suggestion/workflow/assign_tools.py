@@ -196,7 +196,7 @@ def _read_rivals(
 
 
 def select_rivals(tools: Sequence[ScoredTool]) -> list[ScoredTool]:
-    """Return the tools that are near the best one, of tools that begin with it."""
+    """Return those of some tools, the best first, that are near the first one."""
     return [one for one in tools[:MAX_RIVALS] if one.score >= tools[0].score - MAX_RIVAL_GAP]
 
 
